@@ -1,0 +1,42 @@
+"""What all nouns share: frozen, strict, validated at birth, and an `InputError` that names every fault."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from loadfactor.errors import InputError
+from loadfactor.model import limits
+from loadfactor.model.faults import faults_of
+
+
+class _RaisesInputError(type(BaseModel)):  # type: ignore[misc]  # pydantic's metaclass has no public name
+    """Turns pydantic's `ValidationError` into an `InputError` wherever a noun is constructed."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except ValidationError as error:
+            raise InputError(faults_of(error)) from None
+
+
+class Noun(BaseModel, metaclass=_RaisesInputError):
+    """A frozen value that refuses unknown fields, wrong types, NaN and infinities."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True, serialize_by_alias=True
+    )
+
+
+Text = Annotated[
+    str,
+    StringConstraints(strict=True, min_length=1, max_length=limits.MAX_TEXT, pattern=r"^[^\x00-\x1f\x7f]+$"),
+]
+Count = Annotated[int, Field(strict=True, ge=0, le=limits.MAX_GPUS)]
+PositiveCount = Annotated[int, Field(strict=True, ge=1, le=limits.MAX_GPUS)]
+GpuIndex = Annotated[int, Field(strict=True, ge=0, lt=limits.MAX_GPUS)]
+Step = Annotated[int, Field(strict=True, ge=0, le=limits.MAX_DURATION_STEPS)]
+PositiveStep = Annotated[int, Field(strict=True, ge=1, le=limits.MAX_DURATION_STEPS)]
+Memory = Annotated[float, Field(strict=True, gt=0, le=limits.MAX_MEMORY_GIB)]
+Priority = Annotated[float, Field(strict=True, ge=0, le=limits.MAX_PRIORITY)]

@@ -1,0 +1,141 @@
+"""Contradictions between the parts of a problem that are each sound on their own, all of them at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from loadfactor.errors import Fault
+from loadfactor.model import limits
+from loadfactor.model.cluster import Cluster, beyond_cluster
+from loadfactor.model.horizon import Horizon
+from loadfactor.model.sizes import admissible_sizes, no_size_fault
+from loadfactor.model.workload import Job, Running, Service, suits
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The sound parts of a problem; jobs and services by their position in the document."""
+
+    horizon: Horizon | None
+    cluster: Cluster | None
+    jobs: Mapping[int, Job]
+    services: Mapping[int, Service]
+
+
+def faults_between(parts: Parts) -> list[Fault]:
+    """Return every contradiction between the parts, with paths from the root of the document."""
+    faults = list(_duplicate_ids(parts))
+    if parts.horizon is not None:
+        faults += _against_horizon(parts, parts.horizon)
+    if parts.cluster is not None:
+        faults += _against_cluster(parts, parts.cluster)
+        faults += _inherited(parts, parts.cluster)
+    if parts.horizon is not None and parts.cluster is not None:
+        faults += _size_of_grid(parts.horizon, parts.cluster)
+    return faults
+
+
+def _duplicate_ids(parts: Parts) -> Iterator[Fault]:
+    first: dict[str, str] = {}
+    for name, items in (("jobs", parts.jobs), ("services", parts.services)):
+        for index, item in items.items():
+            path = f"{name}[{index}]"
+            if item.id in first:
+                yield Fault(f"{path}.id", f"{item.id!r} is the id of {first[item.id]} too", "give each an id of its own")
+            first.setdefault(item.id, path)
+
+
+def _against_horizon(parts: Parts, horizon: Horizon) -> Iterator[Fault]:
+    for index, job in parts.jobs.items():
+        if job.running and horizon.finish_inside and job.running.remaining > horizon.steps:
+            fact = f"{job.running.remaining} steps do not end inside a horizon of {horizon.steps}"
+            yield Fault(f"jobs[{index}].running.remaining", fact, "lengthen the horizon or set finish_inside: false")
+    for index, service in parts.services.items():
+        if len(service.demand) != horizon.steps:
+            fact = f"{len(service.demand)} entries for {horizon.steps} steps"
+            yield Fault(f"services[{index}].demand", fact, "give one number for every step")
+
+
+def _against_cluster(parts: Parts, cluster: Cluster) -> Iterator[Fault]:
+    for index, job in parts.jobs.items():
+        if job.running is None:
+            if not admissible_sizes(cluster, job.gpus):
+                yield Fault(f"jobs[{index}].gpus", *no_size_fault(cluster, job.gpus))
+        else:
+            yield from _of_running(f"jobs[{index}]", job, job.running, cluster)
+    for index, service in parts.services.items():
+        yield from _of_held(f"services[{index}]", service, cluster)
+
+
+def _of_running(path: str, job: Job, running: Running, cluster: Cluster) -> Iterator[Fault]:
+    size = len(running.gpus)
+    if not job.gpus.min <= size <= job.gpus.max:
+        fact = f"{size} GPUs, and the job's range is {job.gpus.min} to {job.gpus.max}"
+        yield Fault(f"{path}.running.gpus", fact, "correct the block or widen the range")
+    if job.submit > 0:
+        fact = f"submitted at step {job.submit} and running at step 0"
+        yield Fault(f"{path}.submit", fact, "remove submit or running")
+    yield from _gpus_exist_and_suit(f"{path}.running.gpus", job, running.gpus, cluster)
+
+
+def _of_held(path: str, service: Service, cluster: Cluster) -> Iterator[Fault]:
+    held = service.held or ()
+    yield from _gpus_exist_and_suit(f"{path}.held", service, held, cluster)
+    if service.max_gpus is not None and len(held) - service.max_gpus > service.max_swap:
+        fact = f"{len(held)} GPUs held, and max_swap {service.max_swap} cannot bring them to max_gpus {service.max_gpus}"
+        yield Fault(f"{path}.held", fact, "raise max_gpus or max_swap")
+
+
+def _gpus_exist_and_suit(
+    path: str, workload: Job | Service, gpus: tuple[int, ...], cluster: Cluster
+) -> Iterator[Fault]:
+    for gpu in gpus:
+        if gpu >= cluster.gpu_count:
+            yield Fault(path, *beyond_cluster(gpu, cluster.gpu_count))
+            continue
+        node = cluster.nodes[cluster.node_of(gpu)]
+        if not suits(workload, node):
+            fact = f"GPU {gpu} on {node.name} does not meet the needs of {workload.id!r} for type or memory"
+            yield Fault(path, fact, "correct gpu_types, gpu_memory_gib or the GPUs")
+
+
+def _inherited(parts: Parts, cluster: Cluster) -> Iterator[Fault]:
+    """Running work and held GPUs must not overlap one another or the unavailable GPUs (R1)."""
+    closed: dict[int, list[tuple[int, int]]] = {}
+    for entry in cluster.unavailable:
+        for gpu in entry.gpus:
+            closed.setdefault(gpu, []).append((entry.from_step, entry.until_step))
+    owner: dict[int, str] = {}
+    for index, job in parts.jobs.items():
+        if job.running is None:
+            continue
+        path = f"jobs[{index}].running.gpus"
+        yield from _claims(path, job.id, job.running.gpus, owner)
+        for gpu in job.running.gpus:
+            for start, end in closed.get(gpu, ()):
+                if start < job.running.remaining:
+                    fact = f"GPU {gpu} is unavailable in steps [{start}, {end}) while {job.id!r} runs on it"
+                    yield Fault(path, fact, "take the job out of running or correct unavailable")
+    for index, service in parts.services.items():
+        held = service.held or ()
+        yield from _claims(f"services[{index}].held", service.id, held, owner)
+        lost = Counter(start <= 0 for gpu in held for start, _ in closed.get(gpu, ()))[True]
+        if lost > service.max_swap:
+            fact = f"{lost} held GPUs are unavailable at step 0, and max_swap is {service.max_swap}"
+            yield Fault(f"services[{index}].held", fact, "leave lost GPUs out of held or raise max_swap")
+
+
+def _claims(path: str, name: str, gpus: tuple[int, ...], owner: dict[int, str]) -> Iterator[Fault]:
+    for gpu in gpus:
+        if gpu in owner and owner[gpu] != name:
+            yield Fault(path, f"GPU {gpu} is held by {owner[gpu]!r} too", "give every GPU to one of them")
+        owner.setdefault(gpu, name)
+
+
+def _size_of_grid(horizon: Horizon, cluster: Cluster) -> Iterator[Fault]:
+    cells = horizon.steps * cluster.gpu_count
+    if cells > limits.MAX_CELLS:
+        fact = f"{cluster.gpu_count} GPUs x {horizon.steps} steps are {cells} cells, and {limits.MAX_CELLS} are accepted"
+        yield Fault("horizon.steps", fact, "use fewer or longer steps")

@@ -1,0 +1,90 @@
+"""Which blocks a job may take (R3, and the needs of R2): one function, in one place.
+
+Every policy asks here. A later rule (a network fabric, MIG slices, shared cards) becomes other candidates here and not
+a new case in each of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from loadfactor.model import Cluster, GpuRange, Job, Service, admissible_sizes, suits
+
+Starts = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+Need = tuple[tuple[str, ...] | None, float | None]
+
+
+def need_of(workload: Job | Service) -> Need:
+    """Return the type and memory needs of `workload` as a key: equal keys are met by the same nodes."""
+    types = None if workload.gpu_types is None else tuple(sorted(workload.gpu_types))
+    return types, workload.gpu_memory_gib
+
+
+@dataclass
+class BlockTable:
+    """The candidate blocks of a cluster, each by its first GPU; computed once for each size and need."""
+
+    cluster: Cluster
+    _offsets: npt.NDArray[np.int64] = field(init=False)
+    _suitable: dict[Need, Mask] = field(init=False, default_factory=dict)
+    _starts: dict[tuple[Need, int], Starts] = field(init=False, default_factory=dict)
+    _sizes: dict[tuple[Need, GpuRange], tuple[int, ...]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._offsets = np.array(self.cluster.node_offsets, dtype=np.int64)
+
+    def suitable_nodes(self, workload: Job | Service) -> Mask:
+        """Return one boolean a node: whether its GPUs meet the needs of `workload`."""
+        need = need_of(workload)
+        if need not in self._suitable:
+            self._suitable[need] = np.array([suits(workload, node) for node in self.cluster.nodes])
+        return self._suitable[need]
+
+    def suitable_gpus(self, workload: Job | Service) -> Mask:
+        """Return one boolean a GPU: whether it meets the needs of `workload`."""
+        return np.repeat(self.suitable_nodes(workload), np.diff(self._offsets))
+
+    def starts(self, job: Job, size: int) -> Starts:
+        """Return the first GPU of every block of `size` GPUs that `job` may take, ascending (int32).
+
+        A block that is no larger than the node it starts in lies inside it; a larger one is a run of whole nodes.
+        """
+        key = (need_of(job), size)
+        if key not in self._starts:
+            self._starts[key] = self._compute_starts(self.suitable_nodes(job), size)
+        return self._starts[key]
+
+    def sizes(self, job: Job) -> tuple[int, ...]:
+        """Return the sizes of which at least one block exists for `job`, ascending."""
+        key = (need_of(job), job.gpus)
+        if key not in self._sizes:
+            admitted = admissible_sizes(self.cluster, job.gpus)
+            self._sizes[key] = tuple(size for size in admitted if len(self.starts(job, size)))
+        return self._sizes[key]
+
+    def _compute_starts(self, suitable: Mask, size: int) -> Starts:
+        inside = self._inside_nodes(suitable, size) if size & (size - 1) == 0 else np.empty(0, dtype=np.int64)
+        return np.sort(np.concatenate([inside, self._whole_nodes(suitable, size)])).astype(np.int32)
+
+    def _inside_nodes(self, suitable: Mask, size: int) -> npt.NDArray[np.int64]:
+        first, gpus = self._offsets[:-1], np.diff(self._offsets)
+        roomy = suitable & (gpus >= size)
+        counts = gpus[roomy] - size + 1
+        if not len(counts):
+            return np.empty(0, dtype=np.int64)
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        return np.repeat(first[roomy], counts) + within
+
+    def _whole_nodes(self, suitable: Mask, size: int) -> npt.NDArray[np.int64]:
+        first, gpus = self._offsets[:-1], np.diff(self._offsets)
+        behind = np.searchsorted(self._offsets, first + size)
+        ends_at_node = (behind < len(self._offsets)) & (self._offsets[np.minimum(behind, len(gpus))] == first + size)
+        unsuitable_before = np.concatenate([[0], np.cumsum(~suitable)])
+        last = np.minimum(behind, len(gpus))
+        all_suitable = unsuitable_before[last] == unsuitable_before[:-1]
+        chosen: npt.NDArray[np.int64] = first[(gpus < size) & ends_at_node & all_suitable]
+        return chosen

@@ -1,0 +1,139 @@
+"""From a policy's decisions to a plan document: placements, allocations, metrics and reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from loadfactor.model import Job, Metrics, Placement, Plan, Problem, Service, ServiceAllocation, Unplaced
+
+Gpus = tuple[int, ...]
+Allocation = Sequence[Gpus]
+
+WORTH_MORE = "the blocks and steps that it could take serve work that is worth more; `loadfactor explain` names it"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The decisions of a policy: start and GPUs of every placed job, GPUs of every service at every step."""
+
+    problem: Problem
+    placed: Mapping[str, tuple[int, Gpus]]
+    held: Sequence[Allocation]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    def plan(self, policy: str, solve_seconds: float, bound: float | None = None, optimal: bool | None = None) -> Plan:
+        """Return the plan document with the metrics computed here; the judge computes them again on its own."""
+        placements = tuple(self._placement(job) for job in self.problem.jobs if job.id in self.placed)
+        return Plan.model_construct(
+            problem=self.problem.name,
+            policy=policy,
+            jobs=placements,
+            unplaced=tuple(self._unplaced(job) for job in self.problem.jobs if job.id not in self.placed),
+            services=tuple(
+                ServiceAllocation.model_construct(id=service.id, gpus=tuple(allocation))
+                for service, allocation in zip(self.problem.services, self.held, strict=True)
+            ),
+            metrics=self.metrics,
+            bound=bound,
+            optimal=optimal,
+            solve_seconds=solve_seconds,
+        )
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """The metrics of design section "Metrics of a plan"."""
+        horizon, grid = self.problem.horizon, available_cells(self.problem)
+        reward, cells, finished = 0.0, 0, 0
+        for job in self.problem.jobs:
+            if job.id not in self.placed:
+                continue
+            start, gpus = self.placed[job.id]
+            end = start + duration_of(job, len(gpus))
+            inside = min(end, horizon.steps)
+            reward += job.priority * len(gpus) * decayed_steps(self.problem, start, inside)
+            cells += len(gpus) * (inside - start)
+            finished += end <= horizon.steps
+        services = [_ServiceFigures.of(service, held) for service, held in self._services()]
+        penalty = self.problem.objective.realtime_penalty * sum(figures.weighted_shortfall for figures in services)
+        cells += sum(figures.useful for figures in services)
+        return Metrics.model_construct(
+            utilization=cells / grid if grid else 0.0,
+            value=reward - penalty,
+            batch_reward=reward,
+            shortfall_penalty=penalty,
+            shortfall_gpu_steps=sum(figures.shortfall for figures in services),
+            jobs_finished=finished,
+            churn=sum(figures.churn for figures in services),
+        )
+
+    def _services(self) -> Sequence[tuple[Service, Allocation]]:
+        return list(zip(self.problem.services, self.held, strict=True))
+
+    def _placement(self, job: Job) -> Placement:
+        start, gpus = self.placed[job.id]
+        end = start + duration_of(job, len(gpus))
+        return Placement.model_construct(id=job.id, start=start, end=end, gpus=gpus)
+
+    def _unplaced(self, job: Job) -> Unplaced:
+        return Unplaced.model_construct(id=job.id, reason=self.reasons.get(job.id, WORTH_MORE))
+
+
+@dataclass(frozen=True)
+class _ServiceFigures:
+    useful: int
+    shortfall: int
+    weighted_shortfall: float
+    churn: int
+
+    @classmethod
+    def of(cls, service: Service, held: Allocation) -> _ServiceFigures:
+        useful = shortfall = churn = 0
+        before: Gpus | None = service.held
+        for demand, gpus in zip(service.demand, held, strict=True):
+            useful += min(demand, len(gpus))
+            shortfall += max(0, demand - len(gpus))
+            if gpus is not before:
+                churn += swaps(before, gpus)
+                before = gpus
+        return cls(useful, shortfall, service.priority * shortfall, churn)
+
+
+def swaps(before: Gpus | None, after: Gpus) -> int:
+    """Return the GPUs given plus taken away between two steps (R4); 0 where nothing is known of the first."""
+    if before is None or before == after:
+        return 0
+    return len(set(before) ^ set(after))
+
+
+def duration_of(job: Job, size: int) -> int:
+    """Return the steps that `job` still takes on `size` GPUs: what remains, for a running job."""
+    return job.running.remaining if job.running else job.duration_at(size)
+
+
+def decayed_steps(problem: Problem, start: int, end: int) -> float:
+    """Return Σ decay^t over the steps [start, end), the weight of one GPU held for that long."""
+    decay = problem.objective.decay
+    if decay == 1.0:
+        return float(end - start)
+    return float((decay**start - decay**end) / (1.0 - decay))
+
+
+def available_cells(problem: Problem) -> int:
+    """Return N·T less the unavailable cells, the denominator of the utilization."""
+    cluster, steps = problem.cluster, problem.horizon.steps
+    if not cluster.unavailable:
+        return cluster.gpu_count * steps
+    return cluster.gpu_count * steps - int(unavailable_cells(problem).sum())
+
+
+def unavailable_cells(problem: Problem) -> npt.NDArray[np.bool_]:
+    """Return a boolean array of shape (N, T): which cells are unavailable."""
+    closed = np.zeros((problem.cluster.gpu_count, problem.horizon.steps), dtype=np.bool_)
+    for entry in problem.cluster.unavailable:
+        closed[list(entry.gpus), entry.from_step : entry.until_step] = True
+    return closed

@@ -1,0 +1,150 @@
+"""Who is busy when: one row of bits a GPU, one bit a step, and the compiled searches over them.
+
+`busy` is a uint64 array of shape (N, W) with W = ceil(T / 64); bit t of a row is set where the GPU is taken at step t.
+Bits at and beyond T stay clear: a job that runs past an open horizon meets nobody there. A block is free in [start, end)
+exactly when the OR of its rows has no bit set there, so that one word answers for 64 steps at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from loadfactor.model import Problem
+
+Bits = npt.NDArray[np.uint64]
+WORD = 64
+NOWHERE = -1
+
+# Position of the lowest set bit by a de Bruijn sequence (Leiserson, Prokop and Randall 1998).
+_DE_BRUIJN = 0x03F79D71B4CB0A89
+_LOWEST = np.zeros(64, dtype=np.int64)
+for _bit in range(64):
+    _LOWEST[((_DE_BRUIJN << _bit) & (2**64 - 1)) >> 58] = _bit
+
+
+def empty_grid(problem: Problem) -> Bits:
+    """Return the bits of a grid in which nothing is placed yet: unavailable GPUs and running jobs are busy."""
+    cluster, steps = problem.cluster, problem.horizon.steps
+    busy = np.zeros((cluster.gpu_count, -(-steps // WORD)), dtype=np.uint64)
+    for entry in cluster.unavailable:
+        set_steps(busy, np.array(entry.gpus), entry.from_step, min(entry.until_step, steps))
+    for job in problem.jobs:
+        if job.running:
+            set_steps(busy, np.array(job.running.gpus), 0, min(job.running.remaining, steps))
+    return busy
+
+
+def set_steps(busy: Bits, gpus: npt.NDArray[np.int64], start: int, end: int) -> None:
+    """Mark `gpus` as taken in the steps [start, end)."""
+    for word in range(busy.shape[1]):
+        mask = word_mask(start - word * WORD, end - word * WORD)
+        if mask:
+            busy[gpus, word] |= np.uint64(mask)
+
+
+def word_mask(low: int, high: int) -> int:
+    """Return a word with the bits [low, high) set, clipped to 0 and 64."""
+    low, high = max(low, 0), min(high, WORD)
+    return ((1 << (high - low)) - 1) << low if low < high else 0
+
+
+@njit(cache=True)
+def lowest_bit(word: np.uint64) -> int:
+    """Return the position of the lowest set bit of a word that is not 0."""
+    isolated = word & (~word + np.uint64(1))
+    return _LOWEST[(isolated * np.uint64(_DE_BRUIJN)) >> np.uint64(58)]
+
+
+@njit(cache=True)
+def mask_between(low: int, high: int) -> np.uint64:
+    """Return a word with the bits [low, high) set, clipped to 0 and 64."""
+    if low < 0:
+        low = 0
+    if high > 64:
+        high = 64
+    if low >= high:
+        return np.uint64(0)
+    return (~np.uint64(0) >> np.uint64(64 - high + low)) << np.uint64(low)
+
+
+@njit(cache=True)
+def next_busy(busy: Bits, gpu: int, size: int, step: int, steps: int) -> int:
+    """Return the first step >= `step` at which any GPU of the block is taken, or `steps`."""
+    word = step >> 6
+    skip = np.uint64(step & 63)
+    while word < busy.shape[1]:
+        bits = busy[gpu, word]
+        for other in range(gpu + 1, gpu + size):
+            bits |= busy[other, word]
+        bits = (bits >> skip) << skip
+        if bits != 0:
+            return min((word << 6) + lowest_bit(bits), steps)
+        skip = np.uint64(0)
+        word += 1
+    return steps
+
+
+@njit(cache=True)
+def next_free(busy: Bits, gpu: int, size: int, step: int, steps: int) -> int:
+    """Return the first step >= `step` at which no GPU of the block is taken, or `steps`."""
+    word = step >> 6
+    skip = np.uint64(step & 63)
+    while word < busy.shape[1]:
+        bits = busy[gpu, word]
+        for other in range(gpu + 1, gpu + size):
+            bits |= busy[other, word]
+        bits = ((~bits) >> skip) << skip
+        if bits != 0:
+            return min((word << 6) + lowest_bit(bits), steps)
+        skip = np.uint64(0)
+        word += 1
+    return steps
+
+
+@njit(cache=True)
+def earliest_in_block(busy: Bits, gpu: int, size: int, duration: int, first: int, last: int, steps: int) -> int:
+    """Return the first start in [first, last] at which the block is free for `duration` steps, or -1."""
+    start = next_free(busy, gpu, size, first, steps)
+    while start <= last:
+        taken = next_busy(busy, gpu, size, start, steps)
+        if taken >= min(start + duration, steps):
+            return start
+        start = next_free(busy, gpu, size, taken, steps)
+    return NOWHERE
+
+
+@njit(cache=True)
+def earliest_start(
+    busy: Bits, starts: npt.NDArray[np.int32], size: int, duration: int, first: int, last: int, steps: int
+) -> tuple[int, int]:
+    """Return (start, first GPU) of the earliest place among the candidate blocks, the lowest block first, or -1s."""
+    best_start, best_gpu = NOWHERE, NOWHERE
+    limit = last
+    for gpu in starts:
+        start = earliest_in_block(busy, gpu, size, duration, first, limit, steps)
+        if start != NOWHERE:
+            best_start, best_gpu = start, gpu
+            if start == first:
+                break
+            limit = start - 1
+    return best_start, best_gpu
+
+
+@njit(cache=True)
+def take(busy: Bits, gpu: int, size: int, start: int, end: int) -> None:
+    """Mark the block as taken in the steps [start, end)."""
+    for word in range(start >> 6, min(busy.shape[1], ((end - 1) >> 6) + 1)):
+        mask = mask_between(start - (word << 6), end - (word << 6))
+        for other in range(gpu, gpu + size):
+            busy[other, word] |= mask
+
+
+@njit(cache=True)
+def release(busy: Bits, gpu: int, size: int, start: int, end: int) -> None:
+    """Mark the block as free in the steps [start, end)."""
+    for word in range(start >> 6, min(busy.shape[1], ((end - 1) >> 6) + 1)):
+        mask = ~mask_between(start - (word << 6), end - (word << 6))
+        for other in range(gpu, gpu + size):
+            busy[other, word] &= mask
