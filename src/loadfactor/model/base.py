@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -10,8 +10,13 @@ from loadfactor.errors import InputError
 from loadfactor.model import limits
 from loadfactor.model.faults import faults_of
 
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)  # it has no public name
 
-class _RaisesInputError(type(BaseModel)):  # type: ignore[misc]  # pydantic's metaclass has no public name
+
+class _RaisesInputError(ModelMetaclass):
     """Turns pydantic's `ValidationError` into an `InputError` wherever a noun is constructed."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:

@@ -46,7 +46,8 @@ class BlockTable:
 
     def suitable_gpus(self, workload: Job | Service) -> Mask:
         """Return one boolean a GPU: whether it meets the needs of `workload`."""
-        return np.repeat(self.suitable_nodes(workload), np.diff(self._offsets))
+        mask: Mask = np.repeat(self.suitable_nodes(workload), np.diff(self._offsets))
+        return mask
 
     def starts(self, job: Job, size: int) -> Starts:
         """Return the first GPU of every block of `size` GPUs that `job` may take, ascending (int32).
@@ -77,7 +78,8 @@ class BlockTable:
         if not len(counts):
             return np.empty(0, dtype=np.int64)
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        return np.repeat(first[roomy], counts) + within
+        starts: npt.NDArray[np.int64] = np.repeat(first[roomy], counts) + within
+        return starts
 
     def _whole_nodes(self, suitable: Mask, size: int) -> npt.NDArray[np.int64]:
         first, gpus = self._offsets[:-1], np.diff(self._offsets)

@@ -1,8 +1,8 @@
 """Who is busy when: one row of bits a GPU, one bit a step, and the compiled searches over them.
 
 `busy` is a uint64 array of shape (N, W) with W = ceil(T / 64); bit t of a row is set where the GPU is taken at step t.
-Bits at and beyond T stay clear: a job that runs past an open horizon meets nobody there. A block is free in [start, end)
-exactly when the OR of its rows has no bit set there, so that one word answers for 64 steps at once.
+Bits at and beyond T stay clear: a job that runs past an open horizon meets nobody there. A block is free in
+[start, end) exactly when the OR of its rows has no bit set there, so that one word answers for 64 steps at once.
 """
 
 from __future__ import annotations
