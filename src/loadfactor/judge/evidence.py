@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from loadfactor.model import Job, Placement, Plan, Problem, Service, ServiceAllocation
 
-Index = slice | np.ndarray[Any, np.dtype[np.intp]]
+Rows = slice | np.ndarray[Any, np.dtype[np.intp]]
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """The distinct GPUs that a plan names in one place, ascending.
 
-    `index` selects those that exist from an array over the GPUs of the cluster.
+    `rows` selects those that exist from an array over the GPUs of the cluster.
     """
 
     gpus: tuple[int, ...]
-    index: Index
+    rows: Rows
     outside: tuple[int, ...] = ()
     repeated: tuple[int, ...] = ()
 
@@ -32,8 +31,7 @@ class Block:
         return len(self.gpus)
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedJob:
+class PlannedJob(NamedTuple):
     """A placement; `job` is None where the problem has no job of that id."""
 
     job: Job | None
@@ -41,8 +39,7 @@ class PlannedJob:
     block: Block
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """The same GPUs held through the consecutive steps [`start`, `end`)."""
 
     block: Block
@@ -50,13 +47,22 @@ class Stretch:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedService:
+class Swap(NamedTuple):
+    """What a service is given and what is taken away at the start of a step; `gpu` is one of these GPUs."""
+
+    step: int
+    given: int
+    taken: int
+    gpu: int
+
+
+class PlannedService(NamedTuple):
     """An allocation as stretches inside the horizon; `service` is None where the problem has none of that id."""
 
     service: Service | None
     allocation: ServiceAllocation
     stretches: tuple[Stretch, ...]
+    swaps: tuple[Swap, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +90,27 @@ class Evidence:
 
 def gather(problem: Problem, plan: Plan) -> Evidence:
     """Return `plan` laid beside `problem`."""
-    gpu_count = problem.cluster.gpu_count
     jobs = {job.id: job for job in problem.jobs}
     services = {service.id: service for service in problem.services}
+    blocks = _Blocks(problem.cluster.gpu_count)
     return Evidence(
         problem,
         plan,
-        tuple(
-            PlannedJob(jobs.get(placement.id), placement, block_of(placement.gpus, gpu_count))
-            for placement in plan.jobs
-        ),
-        tuple(
-            PlannedService(services.get(allocation.id), allocation, _stretches(allocation, problem))
-            for allocation in plan.services
-        ),
+        tuple(PlannedJob(jobs.get(placed.id), placed, blocks[placed.gpus]) for placed in plan.jobs),
+        tuple(_planned_service(services.get(entry.id), entry, problem, blocks) for entry in plan.services),
     )
+
+
+class _Blocks(dict[tuple[int, ...], Block]):
+    """The blocks of one plan, each made once however often the plan names it."""
+
+    def __init__(self, gpu_count: int) -> None:
+        super().__init__()
+        self._gpu_count = gpu_count
+
+    def __missing__(self, gpus: tuple[int, ...]) -> Block:
+        block = self[gpus] = block_of(gpus, self._gpu_count)
+        return block
 
 
 def block_of(gpus: tuple[int, ...], gpu_count: int) -> Block:
@@ -122,16 +134,30 @@ def _irregular_block(gpus: tuple[int, ...], gpu_count: int) -> Block:
     return Block(distinct, inside, outside, repeated)
 
 
-def _stretches(allocation: ServiceAllocation, problem: Problem) -> tuple[Stretch, ...]:
+def _planned_service(
+    service: Service | None, allocation: ServiceAllocation, problem: Problem, blocks: _Blocks
+) -> PlannedService:
     """Join consecutive steps that name the same GPUs; steps behind the horizon are left out."""
     entries = allocation.gpus[: problem.horizon.steps]
-    gpu_count = problem.cluster.gpu_count
-    starts = [
-        step
-        for step, gpus in enumerate(entries)
-        if step == 0 or not (gpus is entries[step - 1] or gpus == entries[step - 1])
-    ]
+    starts: list[int] = []
+    before: tuple[int, ...] | None = None
+    for step, gpus in enumerate(entries):
+        if gpus is not before and gpus != before:
+            starts.append(step)
+            before = gpus
     ends = [*starts[1:], len(entries)]
-    return tuple(
-        Stretch(block_of(entries[start], gpu_count), start, end) for start, end in zip(starts, ends, strict=True)
+    stretches = tuple(
+        Stretch(blocks[entries[start]], start, end) for start, end in zip(starts, ends, strict=True) if start < end
     )
+    return PlannedService(service, allocation, stretches, tuple(_swaps(service, stretches)))
+
+
+def _swaps(service: Service | None, stretches: tuple[Stretch, ...]) -> Iterator[Swap]:
+    """Compare step 0 with `held` where that is given, and with nothing otherwise."""
+    before = None if service is None or service.held is None else set(service.held)
+    for stretch in stretches:
+        now = set(stretch.block.gpus)
+        if before is not None and now != before:
+            given, taken = now - before, before - now
+            yield Swap(stretch.start, len(given), len(taken), min(given or taken))
+        before = now

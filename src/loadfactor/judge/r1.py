@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +17,7 @@ UNAVAILABLE = -1
 Grid = np.ndarray[Any, np.dtype[np.int32]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Claim:
+class _Claim(NamedTuple):
     """A job or service that wants a block in the steps [`start`, `end`) of the horizon."""
 
     id: str
@@ -50,13 +48,13 @@ def r1_one_holder_per_cell(evidence: Evidence, grid: Grid) -> list[Violation]:
     claims = list(_claims(evidence))
     for number, claim in enumerate(claims, start=1):
         violations += _repeated(claim)
-        cells = grid[claim.block.index, claim.start : claim.end]
-        if cells.any():
+        cells = grid[claim.block.rows, claim.start : claim.end]
+        if np.count_nonzero(cells):
             violations += _collisions(claim, cells, claims)
             cells = np.where(cells == FREE, number, cells)
-            grid[claim.block.index, claim.start : claim.end] = cells
+            grid[claim.block.rows, claim.start : claim.end] = cells
         else:
-            grid[claim.block.index, claim.start : claim.end] = number
+            grid[claim.block.rows, claim.start : claim.end] = number
     return violations
 
 

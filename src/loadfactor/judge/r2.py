@@ -152,7 +152,7 @@ class _Needs:
         if workload.gpu_types is None and workload.gpu_memory_gib is None:
             return []
         unfit = self._unfit(workload.gpu_types, workload.gpu_memory_gib)
-        if not unfit[block.index].any():
+        if not np.count_nonzero(unfit[block.rows]):
             return []
         return [gpu for gpu in block.gpus if gpu < len(unfit) and unfit[gpu]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from loadfactor.judge.evidence import Evidence, PlannedJob, PlannedService
+from loadfactor.judge.evidence import Evidence, PlannedJob, Swap
 from loadfactor.judge.verdict import Violation
 from loadfactor.model import Cluster, Service
 
@@ -48,31 +48,17 @@ def _faults_of_block(planned: PlannedJob, cluster: Cluster) -> Iterator[str]:
 def r4_swap_cap(evidence: Evidence) -> list[Violation]:
     """Return every breach of R4."""
     return [
-        Violation("R4", _swap_message(service, given, taken, step), service=service.id, gpu=gpu, step=step)
+        Violation("R4", _swap_message(service, swap), service=service.id, gpu=swap.gpu, step=swap.step)
         for service, planned in evidence.known_services()
-        for step, given, taken, gpu in swaps(service, planned)
-        if given + taken > service.max_swap
+        for swap in planned.swaps
+        if swap.given + swap.taken > service.max_swap
     ]
 
 
-def _swap_message(service: Service, given: int, taken: int, step: int) -> str:
-    since = f"between steps {step - 1} and {step}" if step else "at step 0 against those held before"
-    fact = f"service {service.id!r} is given {given} GPUs and loses {taken} {since}"
+def _swap_message(service: Service, swap: Swap) -> str:
+    since = f"between steps {swap.step - 1} and {swap.step}" if swap.step else "at step 0 against those held before"
+    fact = f"service {service.id!r} is given {swap.given} GPUs and loses {swap.taken} {since}"
     return f"{fact}, and its max_swap is {service.max_swap}; spread the change over more steps"
-
-
-def swaps(service: Service, planned: PlannedService) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (step, GPUs given, GPUs taken away, one of these GPUs) wherever the GPUs of a service change.
-
-    Step 0 is compared with `held` where that is given, and with nothing otherwise.
-    """
-    before = None if service.held is None else set(service.held)
-    for stretch in planned.stretches:
-        now = set(stretch.block.gpus)
-        if before is not None and now != before:
-            given, taken = now - before, before - now
-            yield stretch.start, len(given), len(taken), min(given or taken)
-        before = now
 
 
 def r5_never_interrupted(evidence: Evidence) -> list[Violation]:

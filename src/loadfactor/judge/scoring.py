@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from loadfactor.judge.evidence import Evidence, PlannedJob, PlannedService
-from loadfactor.judge.r3_to_r5 import swaps
 from loadfactor.model import Job, Metrics, Service
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
@@ -94,8 +93,8 @@ def _held(planned: PlannedService | None, steps: int) -> Counts:
 
 def _churn(evidence: Evidence) -> int:
     return sum(
-        given + taken
-        for service, planned in _first_allocations(evidence)
+        swap.given + swap.taken
+        for _, planned in _first_allocations(evidence)
         if planned is not None
-        for _, given, taken, _ in swaps(service, planned)
+        for swap in planned.swaps
     )
