@@ -19,7 +19,7 @@ else:
 class _RaisesInputError(ModelMetaclass):
     """Turns pydantic's `ValidationError` into an `InputError` wherever a noun is constructed."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - this is a metaclass
         try:
             return super().__call__(*args, **kwargs)
         except ValidationError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -104,7 +104,7 @@ def beyond_cluster(gpu: int, gpu_count: int) -> tuple[str, str]:
 def distinct_gpus(value: tuple[int, ...]) -> tuple[int, ...]:
     """Return `value` sorted; raise the validator's error if a GPU is named twice."""
     ordered = tuple(sorted(value))
-    for earlier, later in zip(ordered, ordered[1:], strict=False):
+    for earlier, later in pairwise(ordered):
         if earlier == later:
             raise contradiction(f"GPU {later} is named twice", "name every GPU once")
     return ordered

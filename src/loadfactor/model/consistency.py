@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -43,7 +42,9 @@ def _duplicate_ids(parts: Parts) -> Iterator[Fault]:
         for index, item in items.items():
             path = f"{name}[{index}]"
             if item.id in first:
-                yield Fault(f"{path}.id", f"{item.id!r} is the id of {first[item.id]} too", "give each an id of its own")
+                yield Fault(
+                    f"{path}.id", f"{item.id!r} is the id of {first[item.id]} too", "give each an id of its own"
+                )
             first.setdefault(item.id, path)
 
 
@@ -84,7 +85,9 @@ def _of_held(path: str, service: Service, cluster: Cluster) -> Iterator[Fault]:
     held = service.held or ()
     yield from _gpus_exist_and_suit(f"{path}.held", service, held, cluster)
     if service.max_gpus is not None and len(held) - service.max_gpus > service.max_swap:
-        fact = f"{len(held)} GPUs held, and max_swap {service.max_swap} cannot bring them to max_gpus {service.max_gpus}"
+        fact = (
+            f"{len(held)} GPUs held, and max_swap {service.max_swap} cannot bring them to max_gpus {service.max_gpus}"
+        )
         yield Fault(f"{path}.held", fact, "raise max_gpus or max_swap")
 
 
@@ -102,29 +105,48 @@ def _gpus_exist_and_suit(
 
 
 def _inherited(parts: Parts, cluster: Cluster) -> Iterator[Fault]:
-    """Running work and held GPUs must not overlap one another or the unavailable GPUs (R1)."""
-    closed: dict[int, list[tuple[int, int]]] = {}
-    for entry in cluster.unavailable:
-        for gpu in entry.gpus:
-            closed.setdefault(gpu, []).append((entry.from_step, entry.until_step))
+    """Running work and held GPUs must not overlap one another (R1) and must survive the unavailable GPUs."""
+    closed = _closed(parts, cluster)
     owner: dict[int, str] = {}
     for index, job in parts.jobs.items():
-        if job.running is None:
-            continue
-        path = f"jobs[{index}].running.gpus"
-        yield from _claims(path, job.id, job.running.gpus, owner)
-        for gpu in job.running.gpus:
-            for start, end in closed.get(gpu, ()):
-                if start < job.running.remaining:
-                    fact = f"GPU {gpu} is unavailable in steps [{start}, {end}) while {job.id!r} runs on it"
-                    yield Fault(path, fact, "take the job out of running or correct unavailable")
+        if job.running is not None:
+            path = f"jobs[{index}].running.gpus"
+            yield from _claims(path, job.id, job.running.gpus, owner)
+            yield from _running_on_closed(path, job.id, job.running, closed)
     for index, service in parts.services.items():
-        held = service.held or ()
-        yield from _claims(f"services[{index}].held", service.id, held, owner)
-        lost = Counter(start <= 0 for gpu in held for start, _ in closed.get(gpu, ()))[True]
-        if lost > service.max_swap:
-            fact = f"{lost} held GPUs are unavailable at step 0, and max_swap is {service.max_swap}"
-            yield Fault(f"services[{index}].held", fact, "leave lost GPUs out of held or raise max_swap")
+        path = f"services[{index}].held"
+        yield from _claims(path, service.id, service.held or (), owner)
+        yield from _lost_faster_than_cap(path, service, closed)
+
+
+def _closed(parts: Parts, cluster: Cluster) -> dict[int, list[tuple[int, int]]]:
+    """Return the ranges of steps in which each GPU is unavailable, of those that begin inside the horizon."""
+    steps = limits.MAX_STEPS if parts.horizon is None else parts.horizon.steps
+    closed: dict[int, list[tuple[int, int]]] = {}
+    for entry in cluster.unavailable:
+        for gpu in entry.gpus if entry.from_step < steps else ():
+            closed.setdefault(gpu, []).append((entry.from_step, entry.until_step))
+    return closed
+
+
+def _running_on_closed(
+    path: str, name: str, running: Running, closed: Mapping[int, list[tuple[int, int]]]
+) -> Iterator[Fault]:
+    for gpu in running.gpus:
+        for start, end in closed.get(gpu, ()):
+            if start < running.remaining:
+                fact = f"GPU {gpu} is unavailable in steps [{start}, {end}) while {name!r} runs on it"
+                yield Fault(path, fact, "take the job out of running or correct unavailable")
+
+
+def _lost_faster_than_cap(path: str, service: Service, closed: Mapping[int, list[tuple[int, int]]]) -> Iterator[Fault]:
+    """A service can give back `max_swap` GPUs before step 0 and as many before every later step (R4)."""
+    closings = sorted(min(closed[gpu])[0] for gpu in service.held or () if gpu in closed)
+    for lost, step in enumerate(closings, start=1):
+        if lost > service.max_swap * (step + 1):
+            fact = f"{lost} held GPUs are unavailable by step {step}, sooner than max_swap {service.max_swap} allows"
+            yield Fault(path, fact, "leave lost GPUs out of held or raise max_swap")
+            return
 
 
 def _claims(path: str, name: str, gpus: tuple[int, ...], owner: dict[int, str]) -> Iterator[Fault]:
@@ -137,5 +159,7 @@ def _claims(path: str, name: str, gpus: tuple[int, ...], owner: dict[int, str]) 
 def _size_of_grid(horizon: Horizon, cluster: Cluster) -> Iterator[Fault]:
     cells = horizon.steps * cluster.gpu_count
     if cells > limits.MAX_CELLS:
-        fact = f"{cluster.gpu_count} GPUs x {horizon.steps} steps are {cells} cells, and {limits.MAX_CELLS} are accepted"
+        fact = (
+            f"{cluster.gpu_count} GPUs x {horizon.steps} steps are {cells} cells, and {limits.MAX_CELLS} are accepted"
+        )
         yield Fault("horizon.steps", fact, "use fewer or longer steps")

@@ -160,7 +160,9 @@ def _children(node: yaml.Node) -> Iterator[yaml.Node]:
         keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         if len(set(keys)) != len(keys):
             repeated = next(key for key in keys if keys.count(key) > 1)
-            raise _DocumentError(f"line {node.start_mark.line + 1}: the field {repeated!r} appears twice in one mapping")
+            raise _DocumentError(
+                f"line {node.start_mark.line + 1}: the field {repeated!r} appears twice in one mapping"
+            )
         for key, value in node.value:
             yield key
             yield value

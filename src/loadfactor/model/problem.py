@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
-from loadfactor.errors import Fault, InputError
+from loadfactor.errors import InputError
 from loadfactor.model import limits
 from loadfactor.model.base import Noun, Text
 from loadfactor.model.cluster import Cluster
@@ -15,7 +15,6 @@ from loadfactor.model.consistency import Parts, faults_between
 from loadfactor.model.faults import contradictions, faults_of
 from loadfactor.model.horizon import Horizon, Objective
 from loadfactor.model.workload import Job, Service
-
 
 Item = TypeVar("Item", Job, Service)
 Part = TypeVar("Part", Horizon, Cluster, Job, Service)
@@ -85,5 +84,3 @@ def _sound(kind: type[Part], value: Any) -> Part | None:
         return TypeAdapter(kind).validate_python(value)
     except ValidationError:
         return None
-
-

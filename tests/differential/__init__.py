@@ -1,0 +1,1 @@
+"""Policies against brute force, slow references and the judge."""

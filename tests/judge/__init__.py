@@ -1,0 +1,1 @@
+"""The judge, against planted violations and numbers worked out by hand."""

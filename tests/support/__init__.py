@@ -1,0 +1,1 @@
+"""What tests share: generators of problems and plans, faults to plant, and slow, obviously correct references."""
