@@ -17,6 +17,9 @@ from loadfactor.model.problem import Problem
 
 STANDARD_INPUT = "-"
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TAGS = {
+    f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp", "merge")
+}
 
 
 def read_problem(source: str | Path) -> Problem:
@@ -36,9 +39,12 @@ def read_document(source: str | Path) -> Any:
     path = Path(source)
     try:
         with path.open("rb") as stream:
-            return parse_document(_read_within_limit(stream, str(path)), str(path))
+            content = _read_within_limit(stream, str(path))
     except OSError as error:
         raise InputError.of(str(path), f"cannot be read ({error.strerror})", "check the name and your rights") from None
+    except ValueError:  # a NUL in the name
+        raise InputError.of(repr(str(source)), "is no name of a file", "check the name") from None
+    return parse_document(content, str(path))
 
 
 def parse_document(text: bytes | str, name: str = "document") -> Any:
@@ -94,12 +100,15 @@ def _parse_json(text: str, name: str) -> Any:
             return _parse_yaml(text, name)
         raise InputError.of(name, f"{where}: {error.msg}", "correct the JSON") from None
     except (_DocumentError, ValueError) as error:
-        raise InputError.of(name, str(error), "correct the JSON") from None
+        raise InputError.of(name, _first_line(error), "correct the JSON") from None
     except RecursionError:
         raise InputError.of(name, "is nested too deeply", "flatten the document") from None
 
 
 def _parse_yaml(text: str, name: str) -> Any:
+    if sum(map(text.count, ",:\n")) > limits.MAX_DOCUMENT_NODES:  # composing them would take gigabytes first
+        fact = f"holds more than the {limits.MAX_DOCUMENT_NODES} values that are accepted"
+        raise InputError.of(name, fact, "split the problem")
     try:
         loader = _Loader(text)
         try:
@@ -115,7 +124,9 @@ def _parse_yaml(text: str, name: str) -> Any:
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise InputError.of(name, f"{where}{error.problem}", "correct the YAML") from None
     except (yaml.YAMLError, _DocumentError, ValueError) as error:
-        raise InputError.of(name, str(error).splitlines()[0], "correct the YAML") from None
+        raise InputError.of(name, _first_line(error), "correct the YAML") from None
+    except (IndexError, KeyError, AttributeError, TypeError, OverflowError):  # PyYAML on a tag such as `!!int ""`
+        raise InputError.of(name, "holds a value that does not fit its tag", "remove the tag") from None
     except RecursionError:
         raise InputError.of(name, "is nested too deeply", "flatten the document") from None
 
@@ -124,8 +135,16 @@ class _DocumentError(Exception):
     """What a parser's hook found wrong; turned into an `InputError` by its caller."""
 
 
+def _first_line(error: Exception) -> str:
+    line = str(error).splitlines()[0]
+    return "holds a number of thousands of digits" if line.startswith("Exceeds the limit") else line
+
+
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
+    for key in mapping:
+        if not (key.isascii() or _is_unicode(key)):
+            raise _DocumentError(f"the field {key!r} is no Unicode text")
     if len(mapping) != len(pairs):
         names = [key for key, _ in pairs]
         repeated = next(key for key in names if names.count(key) > 1)
@@ -133,17 +152,24 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
+def _is_unicode(text: str) -> bool:
+    """Return whether `text` has no half of a surrogate pair, which no file or terminal can show."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def _refuse_constant(constant: str) -> Any:
     raise _DocumentError(f"{constant} is no number of JSON")
 
 
 def _refuse_bombs(root: yaml.Node) -> None:
-    """Refuse a document whose aliases unfold to more than the limit, that nests too deeply or repeats a key."""
+    """Refuse aliases that unfold to more than the limit, deep nesting, repeated keys and types that JSON lacks."""
     sizes: dict[int, int] = {}
 
     def measure(node: yaml.Node, depth: int) -> int:
         if depth > limits.MAX_DOCUMENT_DEPTH:
             raise _DocumentError(f"is nested deeper than {limits.MAX_DOCUMENT_DEPTH} levels")
+        if node.tag not in _TAGS:
+            raise _DocumentError(f"line {node.start_mark.line + 1}: the tag {node.tag!r} is not accepted")
         if id(node) not in sizes:
             sizes[id(node)] = 1 + sum(measure(child, depth + 1) for child in _children(node))
         if sizes[id(node)] > limits.MAX_DOCUMENT_NODES:

@@ -23,6 +23,8 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "float_parsing": ("must be a number, not {input}", "write a plain number"),
     "finite_number": ("must be a finite number, not {input}", "write a plain number"),
     "bool_type": ("must be true or false, not {input}", "write true or false"),
+    "string_unicode": ("is no Unicode text", "save the file as UTF-8 text"),
+    "invalid_key": ("is not a field of this document", "remove it or put its name in quotes"),
     "string_type": ("must be text, not {input}", "put it in quotes"),
     "string_too_short": ("is empty", "give it at least {min_length} character"),
     "string_too_long": ("has more than {max_length} characters", "shorten it"),
@@ -69,7 +71,9 @@ def join_path(prefix: str, location: Iterable[int | str]) -> str:
         if isinstance(part, int):
             path += f"[{part}]"
         else:
-            path += f".{part}" if path else part
+            name = part if part.isprintable() else repr(part)  # a terminal must not obey the name of a field
+            name = name if len(name) <= _LONGEST_INPUT else name[:_LONGEST_INPUT] + "…"
+            path += f".{name}" if path else name
     return path
 
 

@@ -8,18 +8,22 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from loadfactor.errors import InputError
 from loadfactor.model import limits
-from loadfactor.model.base import Count, GpuIndex, Noun, PositiveStep, Step, Text
+from loadfactor.model.base import Count, GpuIndex, Noun, Text
 from loadfactor.model.faults import faults_of
 
 Gpus = tuple[GpuIndex, ...]
+Number = Annotated[float, Field(strict=True)]
+Sum = Annotated[int, Field(strict=True, ge=0)]
+# a job of the most work, on one GPU, that runs past the horizon
+_LAST_STEP = limits.MAX_DURATION_STEPS + limits.MAX_WORK_GPU_STEPS
 
 
 class Placement(Noun):
     """A job on a block of GPUs in the half-open range of steps [`start`, `end`)."""
 
     id: Text
-    start: Step
-    end: PositiveStep
+    start: Annotated[int, Field(strict=True, ge=0, le=_LAST_STEP)]
+    end: Annotated[int, Field(strict=True, ge=1, le=_LAST_STEP)]
     gpus: Annotated[Gpus, Field(min_length=1)]
 
 
@@ -27,7 +31,7 @@ class Unplaced(Noun):
     """A job that the plan leaves out, and why."""
 
     id: Text
-    reason: str = ""
+    reason: Annotated[str, Field(strict=True, max_length=limits.MAX_REASON)] = ""
 
 
 class ServiceAllocation(Noun):
@@ -40,13 +44,13 @@ class ServiceAllocation(Noun):
 class Metrics(Noun):
     """The metrics of a plan, as section "Metrics" of the docs defines them."""
 
-    utilization: float
-    value: float
-    batch_reward: float
-    shortfall_penalty: float
-    shortfall_gpu_steps: Annotated[int, Field(ge=0)]
+    utilization: Number
+    value: Number
+    batch_reward: Number
+    shortfall_penalty: Number
+    shortfall_gpu_steps: Sum
     jobs_finished: Count
-    churn: Annotated[int, Field(ge=0)]
+    churn: Sum
 
 
 class Plan(Noun):
@@ -62,9 +66,9 @@ class Plan(Noun):
     unplaced: Annotated[tuple[Unplaced, ...], Field(max_length=limits.MAX_JOBS)] = ()
     services: Annotated[tuple[ServiceAllocation, ...], Field(max_length=limits.MAX_SERVICES)] = ()
     metrics: Metrics | None = None
-    bound: float | None = None
-    optimal: bool | None = None
-    solve_seconds: Annotated[float, Field(ge=0)] | None = None
+    bound: Number | None = None
+    optimal: Annotated[bool, Field(strict=True)] | None = None
+    solve_seconds: Annotated[float, Field(strict=True, ge=0)] | None = None
 
     @classmethod
     def from_document(cls, document: Any) -> Plan:
