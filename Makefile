@@ -1,0 +1,64 @@
+# Everything that can be done with loadfactor's sources. Needs make and Python >= 3.11 (with venv) only.
+#   make run    sets up and does the main job on the data that ships with the project
+#   make test   sets up and runs every check
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+OUT := out
+WORKERS ?= 2
+
+.PHONY: help run test lint unit soak bench docs clean
+
+help:
+	@echo "make run    set up, then build a day, compare the policies, plan it and draw it (into $(OUT)/)"
+	@echo "make test   set up, then run every check: ruff, import-linter, mypy, pytest"
+	@echo "make soak   the long tests: random problems by the hundred thousand"
+	@echo "make bench  the benchmark: time and distance from the bound, case by case"
+	@echo "make docs   the documentation site, into docs/_build/html"
+	@echo "make clean  remove everything that the other targets made"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "loadfactor needs Python 3.11 or later; name one with: make PYTHON=/path/to/python3 ..."; exit 2; }
+	@echo "==> creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runs: $(BIN)/python pyproject.toml constraints.txt
+	@echo "==> installing loadfactor and what it needs at run time into $(VENV), as pinned in constraints.txt"
+	@$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.develops: $(VENV)/.runs
+	@echo "==> installing the tools of the checks and of the documentation into $(VENV), as pinned in constraints.txt"
+	@$(INSTALL) --editable '.[dev,docs]'
+	@touch $@
+
+run: $(VENV)/.runs
+	@$(BIN)/python -m loadfactor.cli.demonstration $(OUT)
+
+test: lint unit
+
+lint: $(VENV)/.develops
+	@echo "==> ruff check";         $(BIN)/ruff check
+	@echo "==> ruff format";        $(BIN)/ruff format --check
+	@echo "==> import-linter";      PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/lint-imports
+	@echo "==> mypy --strict";      $(BIN)/mypy
+
+unit: $(VENV)/.develops lint
+	@echo "==> pytest";             $(BIN)/python -m pytest -n $(WORKERS) -m "not soak"
+
+soak: $(VENV)/.develops
+	$(BIN)/python -m pytest -n $(WORKERS) -m soak
+
+bench: $(VENV)/.runs
+	$(BIN)/loadfactor bench
+
+docs: $(VENV)/.develops
+	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+	@echo "the documentation is in docs/_build/html/index.html"
+
+clean:
+	rm -rf $(VENV) $(OUT) build dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +

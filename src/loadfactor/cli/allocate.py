@@ -1,0 +1,67 @@
+"""`loadfactor allocate`: make a plan for a problem."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loadfactor.cli.console import answers, remarks
+from loadfactor.cli.options import (
+    BudgetOption,
+    Format,
+    FormatOption,
+    IterationsOption,
+    PolicyOption,
+    ProblemArgument,
+    SeedOption,
+    TimeLimitOption,
+    refuse_unwritable,
+)
+
+if TYPE_CHECKING:
+    from loadfactor.allocator import Decision
+
+
+def allocate(
+    problem: ProblemArgument,
+    policy: PolicyOption = "fast",
+    budget_ms: BudgetOption = 5.0,
+    iterations: IterationsOption = None,
+    time_limit: TimeLimitOption = 30.0,
+    seed: SeedOption = 0,
+    output: Annotated[str | None, typer.Option(metavar="PLAN", help="Write the plan to this file too.")] = None,
+    format_: FormatOption = Format.TABLE,
+) -> None:
+    """Make a plan for PROBLEM: which job runs when and where, and which GPUs every service holds."""
+    refuse_unwritable("--output", output)
+    from loadfactor.allocator import decide
+    from loadfactor.cli.progress import progress_of
+    from loadfactor.model import read_problem, to_json, write_document
+    from loadfactor.policies import Effort
+
+    described = read_problem(problem)
+    with progress_of(policy) as progress:
+        effort = Effort(budget_ms, iterations, time_limit, seed, progress)
+        decision = decide(described, policy, effort)
+    _warn_if_replaced(decision, policy)
+    document = decision.plan.to_document()
+    if output is not None:
+        write_document(document, output)
+    if format_ is Format.JSON:
+        sys.stdout.write(to_json(document))
+        return
+    from loadfactor.cli.tables import plan_report
+
+    answers().print(plan_report(described, decision.plan))
+
+
+def _warn_if_replaced(decision: Decision, policy: str) -> None:
+    if decision.replaced is None:
+        return
+    first = decision.replaced.violations[0]
+    remarks().print(
+        f"warning: the plan of {policy!r} breaks {first}; this is the plan of {decision.plan.policy!r} instead",
+        markup=False,
+    )

@@ -1,0 +1,38 @@
+"""The table of contents of the command: every command by name, each from a file of its own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from loadfactor.cli.allocate import allocate
+from loadfactor.cli.check import check
+from loadfactor.cli.policies import policies
+from loadfactor.cli.schema import schema
+
+COMMANDS = (allocate, check, schema, policies)
+
+
+def application() -> typer.Typer:
+    """Return the application with all of its commands."""
+    app = typer.Typer(
+        name="loadfactor",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(loadfactor)
+    for command in COMMANDS:
+        app.command()(command)
+    return app
+
+
+def loadfactor(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.", is_eager=True)] = False,
+) -> None:
+    """Decide which GPU workload runs, when, and on which GPUs of a cluster, and prove how good the plan is."""
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"loadfactor {installed('loadfactor')}")
+        raise typer.Exit

@@ -1,0 +1,36 @@
+"""How a long search stands: value, bound and gap on standard error, for as long as somebody looks at it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from loadfactor.cli.console import remarks
+
+if TYPE_CHECKING:
+    from loadfactor.policies import Progress
+
+
+@contextmanager
+def progress_of(policy: str) -> Iterator[Callable[[Progress], None] | None]:
+    """Yield what a policy may report to; None where standard error is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    console = remarks()
+    with console.status(f"{policy}: searching") as status:
+
+        def report(progress: Progress) -> None:
+            status.update(f"{policy}: {progress_line(progress)}")
+
+        yield report
+
+
+def progress_line(progress: Progress) -> str:
+    """Return where the search stands, in one line."""
+    line = f"{progress.seconds:6.2f} s  value {progress.value:,.2f}"
+    if progress.bound is None or progress.gap is None:
+        return f"{line}  no bound yet"
+    return f"{line}  bound {progress.bound:,.2f}  gap {progress.gap:.3%}"

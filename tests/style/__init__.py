@@ -1,0 +1,1 @@
+"""Style as tests: what a reader may rely on anywhere in the project."""

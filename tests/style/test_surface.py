@@ -1,0 +1,66 @@
+"""The public surface: exactly these names, each documented, and a package that is imported in no time."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import entry_points
+
+import pytest
+
+import loadfactor
+from tests.style.source import ROOT
+
+PUBLIC = {
+    *("Cluster", "Node", "Unavailable", "Horizon", "Objective", "Job", "GpuRange", "Running", "Service", "Problem"),
+    *("Plan", "Placement", "Metrics", "read_problem", "read_plan", "write_document"),
+    *("allocate", "decide", "Decision", "Effort", "Progress", "Policy", "policy_names"),
+    *("check", "Verdict", "Violation"),
+    *("LoadfactorError", "InputError", "Fault", "UnknownPolicyError"),
+}
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_exactly_these_names_are_public() -> None:
+    assert set(loadfactor.__all__) == PUBLIC
+    assert list(loadfactor.__all__) == sorted(loadfactor.__all__)
+    assert set(dir(loadfactor)) >= PUBLIC
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_each_has_a_docstring_and_an_example(name: str) -> None:
+    assert inspect.getdoc(getattr(loadfactor, name))
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert f"loadfactor.{name}" in page or f" {name}" in page.partition("## Every name")[2]
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'allocation'"):
+        _ = loadfactor.allocation
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    program = "import sys, loadfactor; print(*sorted(name for name in sys.modules if name.startswith('loadfactor')))"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["loadfactor"]
+
+
+@pytest.mark.parametrize("name", sorted(PYPROJECT["project"]["entry-points"]["loadfactor.policies"]))
+def test_every_policy_that_we_announce_loads(name: str) -> None:
+    (entry,) = entry_points(group="loadfactor.policies", name=name)
+    assert entry.value == PYPROJECT["project"]["entry-points"]["loadfactor.policies"][name]
+    policy = entry.load()()
+    assert policy.name == name
+
+
+def test_every_library_is_pinned() -> None:
+    import re
+
+    project = PYPROJECT["project"]
+    extras = [name for names in project["optional-dependencies"].values() for name in names]
+    wanted = {re.split(r"[<>=\[; ]", name)[0].lower() for name in (*project["dependencies"], *extras)}
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {line.partition("==")[0].lower() for line in lines if "==" in line}
+    assert wanted - pinned == set()
