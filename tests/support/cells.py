@@ -25,25 +25,21 @@ def meets_needs(workload: Job | Service, node: Node) -> bool:
 def is_legal_block(cluster: Cluster, first: int, size: int) -> bool:
     """Return whether R3 allows the block of `size` consecutive GPUs from `first`."""
     power_of_two = bin(size).count("1") == 1
-    node_start = 0
-    for index, node in enumerate(cluster.nodes):
-        if first < node_start + node.gpus:
-            break
-        node_start += node.gpus
-    else:
+    node_starts = [sum(node.gpus for node in cluster.nodes[:index]) for index in range(len(cluster.nodes) + 1)]
+    if not 0 <= first < node_starts[-1]:
         return False
-    if size <= node.gpus:
-        return power_of_two and first + size <= node_start + node.gpus
+    index = max(index for index, start in enumerate(node_starts) if start <= first)
+    if size <= cluster.nodes[index].gpus:
+        return power_of_two and first + size <= node_starts[index + 1]
     if cluster.block_sizes == "power_of_two" and not power_of_two:
         return False
-    whole = [sum(other.gpus for other in cluster.nodes[index:last]) for last in range(index, len(cluster.nodes) + 1)]
-    return first == node_start and size in whole
+    return first == node_starts[index] and first + size in node_starts
 
 
 def legal_blocks(problem: Problem, job: Job, sizes: range | None = None, *, needs: bool = True) -> Iterator[range]:
     """Yield every block that R2 and R3 allow to `job`; `sizes` replaces its range, `needs` False ignores its needs."""
     nodes = nodes_of_gpus(problem.cluster)
-    for size in sizes or range(job.gpus.min, job.gpus.max + 1):
+    for size in range(job.gpus.min, job.gpus.max + 1) if sizes is None else sizes:
         for first in range(len(nodes) - size + 1):
             block = range(first, first + size)
             suitable = not needs or all(meets_needs(job, nodes[gpu]) for gpu in block)

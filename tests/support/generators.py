@@ -25,7 +25,7 @@ class Shape:
     services: int
 
 
-TINY = Shape(nodes=3, node_sizes=(1, 2, 2, 3, 4), gpus=4, steps=5, jobs=3, services=1)
+TINY = Shape(nodes=3, node_sizes=(1, 2, 2, 3, 4), gpus=4, steps=5, jobs=3, services=2)
 SMALL = Shape(nodes=6, node_sizes=(1, 2, 3, 4, 4, 6, 8), gpus=24, steps=16, jobs=12, services=3)
 MEDIUM = Shape(nodes=12, node_sizes=(2, 4, 6, 8, 8, 8), gpus=64, steps=32, jobs=40, services=4)
 
@@ -41,7 +41,7 @@ class _Draft:
     def __init__(self, rng: Random, shape: Shape) -> None:
         self.rng = rng
         self.shape = shape
-        self.steps = rng.randint(max(1, shape.steps // 3), shape.steps)
+        self.steps = rng.randint(max(1, shape.steps // 2), shape.steps)
         self.finish_inside = self._chance(0.7)
         self.typed = self._chance(0.5)
         self.whole_nodes = self._chance(0.3)
@@ -75,9 +75,9 @@ class _Draft:
         uniform = self.rng.choice(self.shape.node_sizes) if self._chance(0.5) else None
         nodes: list[Document] = []
         total = 0
-        for index in range(self.rng.randint(1, self.shape.nodes)):
+        for index in range(self.shape.nodes):
             gpus = uniform or self.rng.choice(self.shape.node_sizes)
-            if total + gpus > self.shape.gpus:
+            if total + gpus > self.shape.gpus or (total and self._chance(0.1)):
                 break
             total += gpus
             card, memory = self.rng.choice(CARDS) if self.typed else (None, None)
@@ -87,7 +87,7 @@ class _Draft:
 
     def _unavailable(self) -> list[Document]:
         entries: list[Document] = []
-        while self._chance(0.35) and len(entries) < 4:
+        while self._chance(0.25) and len(entries) < 4:
             start = self.rng.randrange(self.steps)
             gpus = self.rng.sample(range(len(self.node_of)), self.rng.randint(1, max(1, len(self.node_of) // 4)))
             until = self.rng.randint(start + 1, self.steps + 3)
@@ -100,20 +100,20 @@ class _Draft:
     def _jobs(self) -> list[Document]:
         running = self.rng.randint(1, 3) if self._chance(0.4) else 0
         jobs = [job for index in range(running) if (job := self._running_job(f"running-{index}"))]
+        fewest = 0 if self._chance(0.05) else (self.shape.jobs + 1) // 2
+        count = max(0, self.rng.randint(fewest, self.shape.jobs) - len(jobs))
         # work enough for about one to three times the grid, so that jobs compete
-        appetite = self.rng.uniform(0.5, 3.0) * self.steps * len(self.node_of)
-        count = self.rng.randint(0 if self._chance(0.05) else 1, self.shape.jobs)
-        for index in range(max(0, min(count, self.shape.jobs - len(jobs)))):
-            jobs.append(self._waiting_job(f"job-{index}", appetite / max(1, count)))
+        appetite = self.rng.uniform(0.7, 3.0) * self.steps * len(self.node_of)
+        jobs += [self._waiting_job(f"job-{index}", appetite / count) for index in range(count)]
         self.rng.shuffle(jobs)
         return jobs
 
     def _common(self, id_: str) -> Document:
-        priority = self.rng.choice([0, 1, 2.5, 3, 5, 8, 10])
+        priority = self.rng.choice([1, 2.5, 3, 4, 5, 6, 8, 9.5, 10]) if self._chance(0.95) else 0
         return {"id": id_, "kind": self.rng.choice(KINDS), "priority": priority}
 
     def _needs(self) -> Document:
-        if not self.typed or self._chance(0.5):
+        if not self.typed or self._chance(0.6):
             return {}
         node = self.rng.choice(self.nodes)
         needs: Document = {}
@@ -140,11 +140,12 @@ class _Draft:
 
     def _waiting_job(self, id_: str, gpu_steps: float) -> Document:
         sizes = self._sizes()
-        size = min(self.rng.choice(sizes), self.rng.choice(sizes))
-        duration = max(1, min(round(gpu_steps / size * self.rng.uniform(0.3, 1.7)), self.steps + 2))
+        size = min(self.rng.choice(sizes) for _ in range(2))
+        longest = self.steps + 2 if self._chance(0.1) else self.steps
+        duration = max(1, min(round(gpu_steps / size * self.rng.uniform(0.2, 1.2)), longest))
         job = {**self._common(id_), **self._needs(), "gpus": size, "duration": duration}
         if self._chance(0.5):
-            job["submit"] = self.rng.randint(0, self.steps)
+            job["submit"] = self.rng.randint(0, self.steps if self._chance(0.1) else self.steps // 3)
         if self._chance(0.4):
             job["gpus"] = {"min": self.rng.randint(1, size), "max": self.rng.randint(size, 2 * size)}
         if self._chance(0.4):
