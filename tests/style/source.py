@@ -10,7 +10,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "loadfactor"
 SKIPPED = {".venv", "build", "dist", "out", "_build", "__pycache__", "__snapshots__"}
-TEXT_SUFFIXES = {".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".json", ".csv", ".html", ".js", ".css", ".svg", ".ambr"}
+TEXT_SUFFIXES = {
+    ".py",
+    ".md",
+    ".toml",
+    ".txt",
+    ".yaml",
+    ".yml",
+    ".json",
+    ".csv",
+    ".html",
+    ".js",
+    ".css",
+    ".svg",
+    ".ambr",
+}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

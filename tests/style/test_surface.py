@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
@@ -56,8 +57,6 @@ def test_every_policy_that_we_announce_loads(name: str) -> None:
 
 
 def test_every_library_is_pinned() -> None:
-    import re
-
     project = PYPROJECT["project"]
     extras = [name for names in project["optional-dependencies"].values() for name in names]
     wanted = {re.split(r"[<>=\[; ]", name)[0].lower() for name in (*project["dependencies"], *extras)}

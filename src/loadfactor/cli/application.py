@@ -27,12 +27,17 @@ def application() -> typer.Typer:
     return app
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"loadfactor {version('loadfactor')}")
+        raise typer.Exit
+
+
 def loadfactor(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.", is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
 ) -> None:
     """Decide which GPU workload runs, when, and on which GPUs of a cluster, and prove how good the plan is."""
-    if version:
-        from importlib.metadata import version as installed
-
-        typer.echo(f"loadfactor {installed('loadfactor')}")
-        raise typer.Exit

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 def check(
     problem: ProblemArgument,
-    plan: Annotated[
-        str, typer.Argument(metavar="PLAN", help="Plan document (JSON or YAML); - reads standard input.")
-    ],
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="Plan document (JSON or YAML); - reads standard input.")],
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Judge PLAN by the five rules and compute its metrics anew; exit code 1 if a rule or a claim does not hold."""

@@ -49,7 +49,5 @@ def _admit_a_bare_number_of_gpus(definitions: dict[str, Any]) -> None:
 
 def _ask_for_duration_or_work(job: dict[str, Any]) -> None:
     """Exactly one of the two is given, and is not null."""
-    given = [
-        {"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in ("duration", "work")
-    ]
+    given = [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in ("duration", "work")]
     job["oneOf"] = given
