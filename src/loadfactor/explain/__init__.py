@@ -1,0 +1,25 @@
+"""Why every job and service is where a plan has it, who is in the way, and which verified change would help."""
+
+from loadfactor.explain.explaining import explain
+from loadfactor.explain.findings import (
+    Blocker,
+    Change,
+    Explanation,
+    JobExplanation,
+    MakingWay,
+    Opening,
+    ServiceExplanation,
+    Shortfall,
+)
+
+__all__ = [
+    "Blocker",
+    "Change",
+    "Explanation",
+    "JobExplanation",
+    "MakingWay",
+    "Opening",
+    "ServiceExplanation",
+    "Shortfall",
+    "explain",
+]
