@@ -6,6 +6,7 @@ a new case in each of them.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from loadfactor.model import Cluster, GpuRange, Job, Service, admissible_sizes, suits
 
-Starts = npt.NDArray[np.int32]
+Starts = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Need = tuple[tuple[str, ...] | None, float | None]
 
@@ -24,18 +25,38 @@ def need_of(workload: Job | Service) -> Need:
     return types, workload.gpu_memory_gib
 
 
+_KEPT = 16
+_tables: OrderedDict[int, BlockTable] = OrderedDict()
+
+
+def block_table(cluster: Cluster) -> BlockTable:
+    """Return the table of `cluster`; the last few are kept, since plans are many and clusters seldom change.
+
+    A table holds its cluster, so that the identity under which it is kept cannot pass to another one.
+    """
+    table = _tables.get(id(cluster))
+    if table is None:
+        table = BlockTable.of(cluster)
+        _tables[id(cluster)] = table
+        if len(_tables) > _KEPT:
+            _tables.popitem(last=False)
+    return table
+
+
 @dataclass
 class BlockTable:
     """The candidate blocks of a cluster, each by its first GPU; computed once for each size and need."""
 
     cluster: Cluster
-    _offsets: npt.NDArray[np.int64] = field(init=False)
+    _offsets: npt.NDArray[np.int64]
     _suitable: dict[Need, Mask] = field(init=False, default_factory=dict)
     _starts: dict[tuple[Need, int], Starts] = field(init=False, default_factory=dict)
     _sizes: dict[tuple[Need, GpuRange], tuple[int, ...]] = field(init=False, default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self._offsets = np.array(self.cluster.node_offsets, dtype=np.int64)
+    @classmethod
+    def of(cls, cluster: Cluster) -> BlockTable:
+        """Return the table of `cluster`, empty until it is asked."""
+        return cls(cluster, np.array(cluster.node_offsets, dtype=np.int64))
 
     def suitable_nodes(self, workload: Job | Service) -> Mask:
         """Return one boolean a node: whether its GPUs meet the needs of `workload`."""
@@ -50,7 +71,7 @@ class BlockTable:
         return mask
 
     def starts(self, job: Job, size: int) -> Starts:
-        """Return the first GPU of every block of `size` GPUs that `job` may take, ascending (int32).
+        """Return the first GPU of every block of `size` GPUs that `job` may take, ascending (int64).
 
         A block that is no larger than the node it starts in lies inside it; a larger one is a run of whole nodes.
         """
@@ -69,7 +90,7 @@ class BlockTable:
 
     def _compute_starts(self, suitable: Mask, size: int) -> Starts:
         inside = self._inside_nodes(suitable, size) if size & (size - 1) == 0 else np.empty(0, dtype=np.int64)
-        return np.sort(np.concatenate([inside, self._whole_nodes(suitable, size)])).astype(np.int32)
+        return np.sort(np.concatenate([inside, self._whole_nodes(suitable, size)])).astype(np.int64)
 
     def _inside_nodes(self, suitable: Mask, size: int) -> npt.NDArray[np.int64]:
         first, gpus = self._offsets[:-1], np.diff(self._offsets)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.model import Job, Plan, Problem, Service
-from loadfactor.policies.blocks import BlockTable
+from loadfactor.policies.blocks import block_table
 from loadfactor.policies.draft import Draft, Gpus
 from loadfactor.policies.occupancy import NOWHERE, Bits, earliest_start, empty_grid, set_steps, take
 from loadfactor.policies.protocol import DEFAULT_EFFORT, Effort
@@ -50,7 +50,7 @@ class _Grid:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.steps = problem.horizon.steps
-        self.blocks = BlockTable(problem.cluster)
+        self.blocks = block_table(problem.cluster)
         self.busy: Bits = empty_grid(problem)
         self.closed = self.busy.copy()
 

@@ -54,7 +54,8 @@ def word_mask(low: int, high: int) -> int:
 def lowest_bit(word: np.uint64) -> int:
     """Return the position of the lowest set bit of a word that is not 0."""
     isolated = word & (~word + np.uint64(1))
-    return _LOWEST[(isolated * np.uint64(_DE_BRUIJN)) >> np.uint64(58)]
+    position: int = _LOWEST[(isolated * np.uint64(_DE_BRUIJN)) >> np.uint64(58)]
+    return position
 
 
 @njit(cache=True)
@@ -117,7 +118,7 @@ def earliest_in_block(busy: Bits, gpu: int, size: int, duration: int, first: int
 
 @njit(cache=True)
 def earliest_start(
-    busy: Bits, starts: npt.NDArray[np.int32], size: int, duration: int, first: int, last: int, steps: int
+    busy: Bits, starts: npt.NDArray[np.int64], size: int, duration: int, first: int, last: int, steps: int
 ) -> tuple[int, int]:
     """Return (start, first GPU) of the earliest place among the candidate blocks, the lowest block first, or -1s."""
     best_start, best_gpu = NOWHERE, NOWHERE

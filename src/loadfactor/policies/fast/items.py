@@ -1,0 +1,87 @@
+"""What the counts decided, as rectangles with fixed times for the fitting, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from loadfactor.policies.fast.fitting import CLOSED, FREE
+from loadfactor.policies.instance import DURATION, FIRST_BLOCK, FIRST_GPU, LAST_BLOCK, LAST_GPU, SIZE, Floats, Ints
+from loadfactor.policies.occupancy import NOWHERE, Bits, take
+
+PATCHABLE = 0.1
+"""What a service's interval without a GPU of its own counts, as a share of its demand's price: swaps can patch it."""
+
+
+@njit(cache=True)
+def list_items(
+    chosen: Ints,
+    begin: Ints,
+    options: Ints,
+    reward: Floats,
+    weight: Floats,
+    intervals: Ints,
+    services: Ints,
+    price: Floats,
+    items: Ints,
+    cost: Floats,
+    volume: Floats,
+) -> int:
+    """Write the placed jobs, then the intervals, to `items`; return how many.
+
+    `cost` receives what leaving each one out costs, `volume` minus the order in which they should choose.
+    """
+    steps, count = len(weight) - 1, 0
+    for job in range(len(chosen)):
+        option = chosen[job]
+        if option == NOWHERE:
+            continue
+        start = begin[job]
+        end = min(start + options[option, DURATION], steps)
+        items[count, 0], items[count, 1], items[count, 2] = options[option, SIZE], start, end
+        items[count, 3], items[count, 4] = options[option, FIRST_BLOCK], options[option, LAST_BLOCK]
+        items[count, 5] = job
+        cost[count] = reward[option] * (weight[end] - weight[start]) + 1e-6
+        volume[count] = -(items[count, 0] ** 1.5) * (end - start)
+        count += 1
+    for i in range(len(intervals)):
+        service, start, end = intervals[i, 0], intervals[i, 1], intervals[i, 2]
+        if start < end:
+            items[count, 0], items[count, 1], items[count, 2] = 1, start, end
+            items[count, 3], items[count, 4] = services[service, FIRST_GPU], services[service, LAST_GPU]
+            items[count, 5] = -1 - service
+            cost[count] = PATCHABLE * price[service] * (end - start) + 1e-6
+            volume[count] = start - end
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def cells_of(grid: Bits, owner: Ints) -> None:
+    """Write CLOSED to the cells of `owner` (N, T) that `grid` has taken, and FREE to the others."""
+    for gpu in range(owner.shape[0]):
+        for t in range(owner.shape[1]):
+            taken = (grid[gpu, t >> 6] >> np.uint64(t & 63)) & np.uint64(1)
+            owner[gpu, t] = CLOSED if taken else FREE
+
+
+@njit(cache=True)
+def mark_items(items: Ints, found: Ints, count: int, grid: Bits, reserved: Bits, where: Ints, intervals: Ints) -> int:
+    """Take the blocks that were found: jobs' first GPUs go to `where`, services' intervals to `reserved`.
+
+    The intervals without a GPU of their own are left at the head of `intervals`; returns how many they are.
+    """
+    left_over = 0
+    for i in range(count):
+        if found[i] == NOWHERE:
+            if items[i, 5] < 0:
+                intervals[left_over, 0], intervals[left_over, 1] = -1 - items[i, 5], items[i, 1]
+                intervals[left_over, 2] = items[i, 2]
+                left_over += 1
+            continue
+        take(grid, found[i], items[i, 0], items[i, 1], items[i, 2])
+        if items[i, 5] >= 0:
+            where[items[i, 5]] = found[i]
+        else:
+            take(reserved[-1 - items[i, 5]], found[i], 1, items[i, 1], items[i, 2])
+    return left_over

@@ -1,0 +1,254 @@
+"""Ruin and recreate on the grid: take a few neighbouring jobs out, put them and some left-out ones back better.
+
+After Schrimpf et al. (2000) and Shaw (1998), with the acceptance rule of simulated annealing. Every state on the way is a
+legal plan, because jobs are only ever put where the grid is free.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from loadfactor.policies.fast.counts import random_below
+from loadfactor.policies.fast.packing import insert, settle
+from loadfactor.policies.instance import DURATION, FIRST_OPTION, LAST_OPTION, SIZE, Floats, Ints, Starts
+from loadfactor.policies.occupancy import NOWHERE, Bits, release, take
+
+MOST_REMOVED = 6
+MOST_ADDED = 5
+
+
+@njit(cache=True)
+def pack(
+    order: Ints, grid: Bits, options: Ints, starts: Starts, steps: int, chosen: Ints, begin: Ints, where: Ints
+) -> None:
+    """Put every job that has a start on the best block there, in `order`, where there is one."""
+    for job in order:
+        option, start = chosen[job], begin[job]
+        if option != NOWHERE:
+            end = min(start + options[option, DURATION], steps)
+            settle(job, option, start, end, grid, options, starts, steps, chosen, begin, where)
+
+
+@njit(cache=True)
+def insert_all(
+    order: Ints,
+    grid: Bits,
+    jobs: Ints,
+    options: Ints,
+    reward: Floats,
+    starts: Starts,
+    weight: Floats,
+    chosen: Ints,
+    begin: Ints,
+    where: Ints,
+) -> None:
+    """Place the jobs that have no block yet at their earliest start anywhere, in `order`."""
+    for job in order:
+        if where[job] == NOWHERE:
+            insert(job, grid, jobs, options, reward, starts, weight, len(weight) - 1, chosen, begin, where)
+
+
+@njit(cache=True)
+def total_worth(options: Ints, reward: Floats, weight: Floats, chosen: Ints, begin: Ints, where: Ints) -> float:
+    """Return what all placed jobs add to the objective."""
+    total = 0.0
+    for job in range(len(where)):
+        if where[job] != NOWHERE:
+            total += worth(job, options, reward, weight, chosen, begin)
+    return total
+
+
+@njit(cache=True)
+def worth(job: int, options: Ints, reward: Floats, weight: Floats, chosen: Ints, begin: Ints) -> float:
+    """Return what the placed job adds to the objective."""
+    option, start = chosen[job], begin[job]
+    end = min(start + options[option, DURATION], len(weight) - 1)
+    gain: float = reward[option] * (weight[end] - weight[start])
+    return gain
+
+
+@njit(cache=True)
+def improve(
+    iterations: int,
+    heat: float,
+    cooling: float,
+    grid: Bits,
+    jobs: Ints,
+    options: Ints,
+    reward: Floats,
+    starts: Starts,
+    weight: Floats,
+    random: npt.NDArray[np.uint64],
+    chosen: Ints,
+    begin: Ints,
+    where: Ints,
+) -> float:
+    """Run `iterations` of ruin and recreate on the plan in (`chosen`, `begin`, `where`) and `grid`.
+
+    They are left with the best plan found; returns what it gained.
+    """
+    count, steps = len(jobs), len(weight) - 1
+    moved = np.empty(MOST_REMOVED + MOST_ADDED, dtype=np.int64)
+    before = np.empty((3, MOST_REMOVED + MOST_ADDED), dtype=np.int64)
+    key = np.empty(MOST_REMOVED + MOST_ADDED, dtype=np.float64)
+    best = np.empty((3, count), dtype=np.int64)
+    gain, best_gain = 0.0, 0.0
+    _note(best, chosen, begin, where)
+    for _ in range(iterations):
+        number = _choose(moved, chosen, begin, where, options, random)
+        _shuffle(moved, number, key, options, reward, jobs, random)
+        old = _remove(moved, number, before, grid, options, reward, weight, chosen, begin, where)
+        new = 0.0
+        for i in range(number):
+            new += insert(moved[i], grid, jobs, options, reward, starts, weight, steps, chosen, begin, where)
+        worse = old - new
+        if worse <= 0 or random_below(random, 1 << 20) < math.exp(-worse / heat) * (1 << 20):
+            gain -= worse
+            if gain > best_gain + 1e-9:
+                best_gain = gain
+                _note(best, chosen, begin, where)
+        else:
+            _restore(moved, number, before, grid, options, steps, chosen, begin, where)
+        heat *= cooling
+    if gain < best_gain:
+        _return_to(best, grid, options, steps, chosen, begin, where)
+    return best_gain
+
+
+@njit(cache=True)
+def _note(best: Ints, chosen: Ints, begin: Ints, where: Ints) -> None:
+    for job in range(len(where)):
+        best[0, job], best[1, job], best[2, job] = chosen[job], begin[job], where[job]
+
+
+@njit(cache=True)
+def _return_to(best: Ints, grid: Bits, options: Ints, steps: int, chosen: Ints, begin: Ints, where: Ints) -> None:
+    """Make `best` the plan again."""
+    for job in range(len(where)):
+        if where[job] != NOWHERE:
+            end = min(begin[job] + options[chosen[job], DURATION], steps)
+            release(grid, where[job], options[chosen[job], SIZE], begin[job], end)
+    for job in range(len(where)):
+        chosen[job], begin[job], where[job] = best[0, job], best[1, job], best[2, job]
+        if where[job] != NOWHERE:
+            end = min(begin[job] + options[chosen[job], DURATION], steps)
+            take(grid, where[job], options[chosen[job], SIZE], begin[job], end)
+
+
+@njit(cache=True)
+def _choose(moved: Ints, chosen: Ints, begin: Ints, where: Ints, options: Ints, random: npt.NDArray[np.uint64]) -> int:
+    """Choose a placed job and some that run near it, and some that are left out; return how many."""
+    count, number = len(where), 0
+    seed = random_below(random, count)
+    wanted = 1 + random_below(random, MOST_REMOVED)
+    centre, reach = begin[seed], 1 + random_below(random, 4)
+    if where[seed] != NOWHERE:
+        reach += options[chosen[seed], DURATION]
+    moved[0], number = seed, 1
+    for _ in range(4 * wanted):
+        job = random_below(random, count)
+        if number >= wanted:
+            break
+        if where[job] != NOWHERE and abs(begin[job] - centre) <= reach and not _among(moved, number, job):
+            moved[number] = job
+            number += 1
+    added = number + random_below(random, MOST_ADDED)
+    for _ in range(2 * MOST_ADDED):
+        job = random_below(random, count)
+        if number >= added:
+            break
+        if where[job] == NOWHERE and not _among(moved, number, job):
+            moved[number] = job
+            number += 1
+    return number
+
+
+@njit(cache=True)
+def _among(moved: Ints, number: int, job: int) -> bool:
+    for i in range(number):
+        if moved[i] == job:
+            return True
+    return False
+
+
+@njit(cache=True)
+def _remove(
+    moved: Ints,
+    number: int,
+    before: Ints,
+    grid: Bits,
+    options: Ints,
+    reward: Floats,
+    weight: Floats,
+    chosen: Ints,
+    begin: Ints,
+    where: Ints,
+) -> float:
+    """Take the jobs out of the grid, remember where they were, and return what they were worth."""
+    old, steps = 0.0, len(weight) - 1
+    for i in range(number):
+        job = moved[i]
+        before[0, i], before[1, i], before[2, i] = chosen[job], begin[job], where[job]
+        if where[job] != NOWHERE:
+            old += worth(job, options, reward, weight, chosen, begin)
+            end = min(begin[job] + options[chosen[job], DURATION], steps)
+            release(grid, where[job], options[chosen[job], SIZE], begin[job], end)
+    return old
+
+
+@njit(cache=True)
+def _shuffle(
+    moved: Ints,
+    number: int,
+    key: Floats,
+    options: Ints,
+    reward: Floats,
+    jobs: Ints,
+    random: npt.NDArray[np.uint64],
+) -> None:
+    """Order the jobs by a noisy mixture of priority and size."""
+    taste = random_below(random, 3)
+    for i in range(number):
+        option = jobs[moved[i], FIRST_OPTION]
+        key[i] = 0.5 + random_below(random, 1024) / 1024
+        if option == jobs[moved[i], LAST_OPTION]:
+            key[i] = 0.0
+        elif taste > 0:
+            key[i] *= reward[option] if taste == 1 else reward[option] / options[option, SIZE]
+    for i in range(1, number):
+        job, rank = moved[i], key[i]
+        j = i
+        while j > 0 and key[j - 1] < rank:
+            moved[j], key[j] = moved[j - 1], key[j - 1]
+            j -= 1
+        moved[j], key[j] = job, rank
+
+
+@njit(cache=True)
+def _restore(
+    moved: Ints,
+    number: int,
+    before: Ints,
+    grid: Bits,
+    options: Ints,
+    steps: int,
+    chosen: Ints,
+    begin: Ints,
+    where: Ints,
+) -> None:
+    """Take the jobs out again and put each back where it was."""
+    for i in range(number):
+        job = moved[i]
+        if where[job] != NOWHERE:
+            end = min(begin[job] + options[chosen[job], DURATION], steps)
+            release(grid, where[job], options[chosen[job], SIZE], begin[job], end)
+    for i in range(number):
+        job = moved[i]
+        chosen[job], begin[job], where[job] = before[0, i], before[1, i], before[2, i]
+        if where[job] != NOWHERE:
+            end = min(begin[job] + options[chosen[job], DURATION], steps)
+            take(grid, where[job], options[chosen[job], SIZE], begin[job], end)

@@ -1,0 +1,255 @@
+"""The search of `fast`: counts first, positions second, within a budget of time or of iterations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from loadfactor.policies.draft import Draft, Gpus
+from loadfactor.policies.fast.counts import ANY, NONE, anneal, serve
+from loadfactor.policies.fast.fitting import fit, place_free
+from loadfactor.policies.fast.items import cells_of, list_items, mark_items
+from loadfactor.policies.fast.relocate import improve, insert_all, pack, total_worth
+from loadfactor.policies.fast.serving import (
+    cut_into_intervals,
+    hand_out,
+    keep_held_gpus,
+    longest_first,
+    reserve_services,
+    unmet_cost,
+)
+from loadfactor.policies.instance import DURATION, SIZE, Instance, Ints
+from loadfactor.policies.occupancy import Bits
+
+COUNTS_SHARE, FIT_SHARE = 0.35, 0.25
+"""Shares of a round's budget for the search in counts and for finding positions; the rest improves positions."""
+HEAT, POSITIONS_HEAT = 0.25, 0.03
+"""First temperatures as shares of the mean worth of a job."""
+COOLING = 0.005
+"""Last temperature as a share of the first."""
+FIRST_CHUNK = 8
+FIT_CHUNK = 25
+SHORTEST_ROUND = 2e-4
+"""Seconds below which another round is not begun."""
+LARGEST_FITTED_GRID = 65_536
+"""Cells up to which positions are found by ejection; beyond, by packing, whose cost does not grow with the cells."""
+
+
+class Budget:
+    """Wall time or, where the effort names them, iterations; hands out a search in chunks that a clock can stop."""
+
+    def __init__(self, began: float, budget_ms: float, iterations: int | None) -> None:
+        self.end = began + budget_ms / 1e3
+        self.iterations = iterations
+
+    def left(self) -> float:
+        """Return the seconds that are left."""
+        return self.end - time.perf_counter()
+
+    def chunks(self, seconds: float) -> Iterator[tuple[int, float, float]]:
+        """Yield (iterations, heat at their start, heat at their end) for about `seconds`; heat falls from 1."""
+        if self.iterations is not None:
+            yield self.iterations, 1.0, COOLING
+            return
+        begin = now = time.perf_counter()
+        size, rate = FIRST_CHUNK, 1e5
+        while (left := begin + seconds - now) > 0:
+            first = (now - begin) / seconds
+            last = min(1.0, first + size / rate / seconds)
+            yield size, COOLING**first, COOLING**last
+            spent, now = time.perf_counter() - now, time.perf_counter()
+            rate = size / max(spent, 1e-7)
+            size = max(1, min(4 * size, int(rate * (begin + seconds - now)) + 1))
+            del left
+
+
+@dataclass
+class Layout:
+    """A legal plan in arrays: option, start and first GPU of every waiting job, and the changes of the services."""
+
+    chosen: Ints
+    begin: Ints
+    where: Ints
+    changes: Ints
+    grid: Bits
+    value: float
+
+
+class Search:
+    """One problem's search: the state in counts, and the best layout found so far."""
+
+    def __init__(self, instance: Instance, seed: int) -> None:
+        self.instance = instance
+        jobs, services = len(instance.jobs), len(instance.services)
+        self.random = np.array([(seed * 0x9E3779B97F4A7C15 + 0x2545F4914F6CDD1D) % 2**64 or 1], dtype=np.uint64)
+        self.state = np.empty((2, jobs), dtype=np.int64)
+        self.state[0] = np.argsort(-instance.density, kind="stable")
+        self.state[1] = ANY
+        self.aims = instance.demand.copy()
+        self.chosen = np.full(jobs, NONE, dtype=np.int64)
+        self.begin = np.full(jobs, NONE, dtype=np.int64)
+        self.curves = np.zeros((services, len(instance.free), instance.steps), dtype=np.int64)
+        self.best: Layout | None = None
+
+    def run(self, budget: Budget) -> Layout:
+        """Return the best layout that the budget allows; the first round is always finished."""
+        self._round(budget, max(0.0, budget.left()))
+        while budget.iterations is None and self.best is not None:
+            left = budget.left()
+            if left < SHORTEST_ROUND or len(self.instance.jobs) == 0:
+                break
+            self._round(budget, left)
+        assert self.best is not None  # noqa: S101 - the first round always ends with a layout
+        return self.best
+
+    def _round(self, budget: Budget, seconds: float) -> None:
+        begin = time.perf_counter()
+        self._search_counts(budget, seconds * COUNTS_SHARE)
+        grid, reserved, where = self._find_positions(budget, seconds * FIT_SHARE)
+        self._improve(budget, seconds - (time.perf_counter() - begin), grid, reserved, where)
+
+    def _search_counts(self, budget: Budget, seconds: float) -> None:
+        value = -np.inf
+        for iterations, hot, cold in budget.chunks(seconds):
+            value = self._anneal(iterations, hot, cold)
+        if value == -np.inf:
+            value = self._anneal(0, 1.0, 1.0)
+        self.counts_value = value
+
+    def _anneal(self, iterations: int, hot: float, cold: float) -> float:
+        i = self.instance
+        cooling = (cold / hot) ** (1 / max(iterations, 1))
+        value: float = anneal(
+            iterations, HEAT * i.mean_worth * hot, cooling, self.state, self.aims, i.jobs, i.options, i.reward, i.weight,
+            i.services, i.demand, i.price, i.service_pools, i.free, self.random, self.chosen, self.begin, self.curves,
+        )  # fmt: skip
+        return value
+
+    def _find_positions(self, budget: Budget, seconds: float) -> tuple[Bits, Bits, Ints]:
+        i = self.instance
+        grid = i.grid.copy()
+        reserved = np.zeros((len(i.services), *grid.shape), dtype=np.uint64)
+        where = np.full(len(i.jobs), NONE, dtype=np.int64)
+        intervals = np.empty((cut_into_intervals(self.curves, _NO_INTERVALS), 3), dtype=np.int64)
+        cut_into_intervals(self.curves, intervals)
+        ranked = longest_first(intervals, i.steps)
+        keep_held_gpus(intervals, ranked, i.held, grid, reserved, i.steps)
+        if grid.shape[0] * i.steps <= LARGEST_FITTED_GRID:
+            self._fit(budget, seconds, intervals, grid, reserved, where)
+        else:
+            reserve_services(intervals, ranked, i.service_pools, i.pool_of_gpu, grid, reserved, i.steps)
+            order = np.lexsort((-i.options[self.chosen, DURATION], -i.options[self.chosen, SIZE]))
+            pack(order, grid, i.options, i.starts, i.steps, self.chosen, self.begin, where)
+        return grid, reserved, where
+
+    def _fit(self, budget: Budget, seconds: float, intervals: Ints, grid: Bits, reserved: Bits, where: Ints) -> None:
+        i = self.instance
+        most = len(i.jobs) + len(intervals)
+        items, cost, volume = np.empty((most, 6), dtype=np.int64), np.empty(most), np.empty(most)
+        count = list_items(
+            self.chosen, self.begin, i.options, i.reward, i.weight, intervals, i.services, i.price, items, cost, volume
+        )
+        owner = np.empty((grid.shape[0], i.steps), dtype=np.int64)
+        cells_of(grid, owner)
+        found = np.empty(count, dtype=np.int64)
+        order = np.argsort(volume[:count], kind="stable")
+        place_free(items[:count], order, i.starts, owner, found)
+        penalty = cost[:count].copy()
+        until = time.perf_counter() + seconds
+        while (lost := fit(FIT_CHUNK, items[:count], cost[:count], penalty, i.starts, owner, self.random, found)) > 0:
+            if budget.iterations is not None or time.perf_counter() > until:
+                break
+        self.lost = lost
+        left_over = mark_items(items, found, count, grid, reserved, where, intervals)
+        ranked = np.arange(left_over)
+        reserve_services(intervals, ranked, i.service_pools, i.pool_of_gpu, grid, reserved, i.steps)
+
+    def _improve(self, budget: Budget, seconds: float, grid: Bits, reserved: Bits, where: Ints) -> None:
+        i = self.instance
+        begin = time.perf_counter()
+        chosen, start = self.chosen.copy(), self.begin.copy()
+        insert_all(self.state[0], grid, i.jobs, i.options, i.reward, i.starts, i.weight, chosen, start, where)
+        self._keep(chosen, start, where, grid, reserved)
+        gain = 0.0
+        for iterations, hot, cold in budget.chunks(seconds - (time.perf_counter() - begin) if len(i.jobs) else 0.0):
+            cooling = (cold / hot) ** (1 / iterations)
+            gain += improve(
+                iterations, POSITIONS_HEAT * i.mean_worth * hot, cooling, grid, i.jobs, i.options, i.reward, i.starts,
+                i.weight, self.random, chosen, start, where,
+            )  # fmt: skip
+        if gain > 0:
+            self._keep(chosen, start, where, grid, reserved)
+
+    def _keep(self, chosen: Ints, begin: Ints, where: Ints, grid: Bits, reserved: Bits) -> None:
+        """Hand out GPUs to the services around the jobs, and keep the layout if it is the best so far."""
+        i = self.instance
+        reward = total_worth(i.options, i.reward, i.weight, chosen, begin, where)
+        for curves in (self.curves, self._ideal_curves()) if len(i.services) else (self.curves,):
+            rest = grid.copy()
+            changes = self._hand_out(curves, rest, reserved)
+            value = reward - unmet_cost(changes, i.services, i.demand, i.price)
+            if self.best is None or value > self.best.value + 1e-9:
+                self.best = Layout(chosen.copy(), begin.copy(), where.copy(), changes, rest, value)
+
+    def _ideal_curves(self) -> Ints:
+        """Return the curves that meet all demand, as if no job ran: where a GPU is idle anyway, a service may have it."""
+        i = self.instance
+        curves, free = np.empty_like(self.curves), np.empty_like(i.free)
+        serve(i.demand, i.services, i.service_pools, i.free, free, curves)
+        return curves
+
+    def _hand_out(self, curves: Ints, grid: Bits, reserved: Bits) -> Ints:
+        i = self.instance
+        room = 4 * len(i.services) * i.steps + 256
+        while True:
+            changes = np.empty((room, 4), dtype=np.int64)
+            tried = grid.copy()
+            count = hand_out(
+                i.by_price, curves, i.services, i.service_pools, i.pool_of_gpu, i.held, tried, reserved, changes
+            )
+            if count <= room:
+                grid[:] = tried
+                return changes[np.argsort(changes[:count, 0], kind="stable")]
+            room = count
+
+
+_NO_INTERVALS = np.empty((0, 3), dtype=np.int64)
+
+
+def draft_of(instance: Instance, layout: Layout) -> Draft:
+    """Return the decisions of a layout by job and service."""
+    placed: dict[str, tuple[int, Gpus]] = {job.id: (0, job.running.gpus) for job in instance.running}
+    sizes = instance.options[layout.chosen, SIZE] if len(instance.options) else layout.chosen
+    for job, start, gpu, size in zip(
+        instance.waiting, layout.begin.tolist(), layout.where.tolist(), sizes.tolist(), strict=True
+    ):
+        if gpu != NONE:
+            placed[job.id] = (start, tuple(range(gpu, gpu + size)))
+    return Draft(instance.problem, placed, _allocations(instance, layout.changes.tolist()))
+
+
+def _allocations(instance: Instance, changes: list[list[int]]) -> list[list[Gpus]]:
+    """Return the GPUs of every service at every step; steps without a change share one tuple."""
+    allocations: list[list[Gpus]] = []
+    position = 0
+    for index, service in enumerate(instance.problem.services):
+        held = set(service.held or ())
+        current: Gpus = tuple(sorted(held))
+        allocation: list[Gpus] = []
+        while position < len(changes) and changes[position][0] == index:
+            step = changes[position][1]
+            allocation += [current] * (step - len(allocation))
+            while position < len(changes) and changes[position][:2] == [index, step]:
+                _, _, gpu, given = changes[position]
+                if given > 0:
+                    held.add(gpu)
+                else:
+                    held.discard(gpu)
+                position += 1
+            current = tuple(sorted(held))
+        allocation += [current] * (instance.steps - len(allocation))
+        allocations.append(allocation)
+    return allocations
