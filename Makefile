@@ -46,10 +46,10 @@ lint: $(VENV)/.develops
 	@echo "==> mypy --strict";      $(BIN)/mypy
 
 unit: $(VENV)/.develops lint
-	@echo "==> pytest";             $(BIN)/python -m pytest -n $(WORKERS) -m "not soak"
+	@echo "==> pytest";             $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not soak"
 
 soak: $(VENV)/.develops
-	$(BIN)/python -m pytest -n $(WORKERS) -m soak
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m soak
 
 bench: $(VENV)/.runs
 	$(BIN)/loadfactor bench

@@ -8,10 +8,12 @@ import typer
 
 from loadfactor.cli.allocate import allocate
 from loadfactor.cli.check import check
+from loadfactor.cli.explain import explain
 from loadfactor.cli.policies import policies
+from loadfactor.cli.problem import problem
 from loadfactor.cli.schema import schema
 
-COMMANDS = (allocate, check, schema, policies)
+COMMANDS = (allocate, check, explain, problem, policies, schema)
 
 
 def application() -> typer.Typer:

@@ -1,0 +1,82 @@
+"""`loadfactor problem`: build a problem from logs of jobs, curves of demand and a description of a cluster."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from loadfactor.cli.console import remarks
+from loadfactor.cli.options import LARGEST_SEED, positive, refuse_unwritable
+from loadfactor.errors import InputError
+
+Text = str | None
+Number = float | None
+
+
+def problem(
+    recipe: Annotated[
+        str | None, typer.Argument(metavar="RECIPE", help="Recipe document (JSON or YAML); options lie over it.")
+    ] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Use the recipe and the logs that loadfactor ships.")] = False,
+    output: Annotated[
+        Text, typer.Option(metavar="FILE", help="Write the problem to this file (.yaml or .json), not to the output.")
+    ] = None,
+    report: Annotated[Text, typer.Option(metavar="FILE", help="Write what became of every row, as JSON.")] = None,
+    name: Annotated[Text, typer.Option(help="Name of the problem.")] = None,
+    cluster: Annotated[Text, typer.Option(help="Cluster as NODESxGPUS:TYPE, such as 16x8:H100-80GB, or a file.")] = None,
+    block_sizes: Annotated[Text, typer.Option(help="power_of_two or whole_nodes.")] = None,
+    jobs: Annotated[Text, typer.Option(metavar="FILE", help="Log of jobs (CSV, gzip accepted).")] = None,
+    preset: Annotated[Text, typer.Option(help="Format of the log of jobs; an unknown one lists them all.")] = None,
+    columns: Annotated[Text, typer.Option(help="Columns of the log of jobs: id=job_id,submit=time,...")] = None,
+    zone: Annotated[Text, typer.Option(help="Time zone of the log's clock, such as Europe/Paris.")] = None,
+    day: Annotated[Text, typer.Option(help="The day to plan: a date, or a number from the log's start.")] = None,
+    day_zone: Annotated[Text, typer.Option(help="Time zone of the day's midnight.")] = None,
+    priorities: Annotated[Text, typer.Option(help="Priorities to deal out, where the log has none: 1,2,4,8.")] = None,
+    kinds: Annotated[Text, typer.Option(help="Shares of the kinds, where the log has none: training=0.6,...")] = None,
+    max_jobs: Annotated[int | None, typer.Option(min=1, help="At most this many jobs, drawn with the seed.")] = None,
+    scale_gpus: Annotated[Number, typer.Option(parser=positive, help="Multiply the jobs' GPUs.")] = None,
+    scale_duration: Annotated[Number, typer.Option(parser=positive, help="Multiply the jobs' run times.")] = None,
+    duration_unit: Annotated[Text, typer.Option(help="Seconds that one unit of the log's run times takes.")] = None,
+    service: Annotated[
+        list[str] | None,
+        typer.Option(help="Service as id=chat,file=demand.csv,preset=servegen,requests=12,...; repeat for more."),
+    ] = None,
+    step_minutes: Annotated[Number, typer.Option(parser=positive, help="Minutes in a step.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Steps in the horizon.")] = None,
+    finish_inside: Annotated[
+        bool | None, typer.Option("--finish-inside/--open-ended", help="Whether all jobs must end in the horizon.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=LARGEST_SEED, help="Seed of everything dealt or drawn.")] = None,
+) -> None:
+    """Build a problem document from real data: a RECIPE, options, or options laid over a recipe."""
+    given = {name: value for name, value in locals().items() if name not in {"sample", "output", "report", "service"}}
+    refuse_unwritable("--output", output, (".yaml", ".yml", ".json"))
+    refuse_unwritable("--report", report)
+    from loadfactor.model import to_json, write_document
+    from loadfactor.sources import build_problem
+
+    built, told = build_problem(_recipe(sample, given | {"services": service or ()}))
+    for line in told.lines():
+        remarks().print(line, markup=False)
+    if report is not None:
+        write_document(told.to_document(), report)
+    if output is None:
+        sys.stdout.write(to_json(built.to_document()))
+    else:
+        write_document(built.to_document(), output)
+
+
+def _recipe(sample: bool, given: dict[str, Any]) -> Any:
+    from loadfactor.sources import recipe_from_options, sample_recipe
+
+    chosen = [name for name, value in given.items() if value is not None and value != ()]
+    if not sample:
+        if not chosen:
+            raise InputError.of("RECIPE", "nothing to build from is named", "name a recipe, logs, or --sample")
+        return recipe_from_options(**given)
+    if chosen:
+        remedy = "leave them out, or copy the sample's recipe and change it"
+        raise InputError.of("--sample", f"stands alone, and {', '.join(chosen)} is given too", remedy)
+    return sample_recipe()
