@@ -1,0 +1,150 @@
+"""Reading a log of jobs: one row for every job, with moments, run time and GPUs as numbers; bad rows listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from loadfactor.errors import Fault
+from loadfactor.sources.cells import Column, count_repeated_hour, parse_clock, parse_moments, parse_numbers, parse_tres
+from loadfactor.sources.formats import JobField, JobFormat
+from loadfactor.sources.tables import LINE, Source, Table, read_table
+
+MOMENTS: tuple[JobField, ...] = ("submit", "start", "end")
+TEXTS: tuple[JobField, ...] = ("id", "kind", "user")
+
+
+@dataclass(frozen=True)
+class JobLog:
+    """The jobs of a log.
+
+    `frame` has the columns line, id, kind, user (text), submit_s, start_s (seconds; start null where the log does not
+    say), duration_s (null where the log states none), gpus (a fraction where the log has fractions), priority (or null)
+    and capped (whether the log cut the run time). `merged` rows went into the job that they are a task of.
+    """
+
+    frame: pl.DataFrame
+    rows_read: int
+    bad_rows: tuple[Fault, ...]
+    merged: int = 0
+    in_repeated_hour: int = 0
+
+
+def read_jobs(source: Source, form: JobFormat, name: str) -> JobLog:
+    """Return the jobs in the log `source`; raise `InputError` when it cannot be read as `form` says.
+
+    A row with a cell that cannot be read, with an end before its start or without a moment is a bad row: it is listed
+    with its line, and left out.
+    """
+    table = read_table(source, form.layout, list(form.columns.values()), name)
+    columns: dict[JobField, Column] = {
+        field: _parsed(table, field, form) for field in form.columns if field not in TEXTS
+    }
+    faults = [fault for column in columns.values() for fault in column.faults]
+    values: dict[JobField, pl.Series] = {field: column.values for field, column in columns.items()}
+    frame = _assembled(table, form, values)
+    faults += _impossible(frame, name)
+    bad_lines = {int(fault.path.rsplit(":", 1)[1]) for fault in faults}
+    sound = frame.filter(~pl.col(LINE).is_in(list(bad_lines)))
+    jobs = _gangs(sound) if form.same_id == "sum" else _numbered(sound)
+    ordered = sorted([*table.bad_rows, *faults], key=lambda fault: int(fault.path.rsplit(":", 1)[1]))
+    repeated = _in_repeated_hour(table, form)
+    return JobLog(jobs, table.rows_read, tuple(ordered), sound.height - jobs.height, repeated)
+
+
+def bad_row_count(faults: tuple[Fault, ...]) -> int:
+    """Return how many rows `faults` are about: one row may have several bad cells."""
+    return len({fault.path for fault in faults})
+
+
+def _parsed(table: Table, field: JobField, form: JobFormat) -> Column:
+    column = form.columns[field]
+    if field in MOMENTS:
+        return parse_moments(table, column, form.empty, form.times, form.zone)
+    if field == "duration" and form.duration_unit == "clock":
+        return parse_clock(table, column, form.empty)
+    if field == "gpus" and form.gpus_from == "tres":
+        return parse_tres(table, column, form.empty)
+    units = {"duration": form.duration_unit, "gpus": form.gpus_unit}
+    unit = units.get(field, 1.0)
+    return parse_numbers(table, column, form.empty, unit if isinstance(unit, float) else 1.0)
+
+
+def _assembled(table: Table, form: JobFormat, values: dict[JobField, pl.Series]) -> pl.DataFrame:
+    lines = table.frame[LINE]
+    nothing = pl.Series([None], dtype=pl.Float64).new_from_index(0, len(lines))
+    start, end = values.get("start", nothing), values.get("end", nothing)
+    texts: dict[str, pl.Series] = {field: _text(table, form, field) for field in TEXTS}
+    frame = pl.DataFrame(
+        {
+            LINE: lines,
+            **texts,
+            "submit_s": values.get("submit", start),
+            "start_s": start,
+            "duration_s": values.get("duration", end - start),
+            "gpus": values["gpus"],
+            "priority": values.get("priority", nothing),
+            "capped": values.get("capped", nothing).fill_null(0.0) > 0,
+        }
+    )
+    named = pl.col("id").is_not_null() & (pl.col("id") != "")
+    return frame.with_columns(
+        id=pl.when(named).then(pl.col("id")).otherwise(pl.format("line-{}", pl.col(LINE))),
+        submit_s=pl.col("submit_s").fill_null(pl.col("start_s")),
+    )
+
+
+def _text(table: Table, form: JobFormat, field: JobField) -> pl.Series:
+    if field in form.columns:
+        return (
+            table.frame[form.columns[field]]
+            .str.strip_chars()
+            .str.slice(0, 150)
+            .str.replace_all(r"[\x00-\x1f\x7f]", "?")
+        )
+    return pl.Series([None], dtype=pl.String).new_from_index(0, table.frame.height)
+
+
+def _impossible(frame: pl.DataFrame, name: str) -> list[Fault]:
+    """Return the faults of rows whose cells are each readable but contradict one another."""
+    found = frame.filter((pl.col("duration_s") < 0) | pl.col("submit_s").is_null())
+    return [
+        Fault(f"{name}:{line}", "states no moment at which it was submitted or started", "add one, or drop the row")
+        if submit is None
+        else Fault(f"{name}:{line}", f"ends {-duration:g} s before it starts", "correct its times")
+        for line, submit, duration in found.select(LINE, "submit_s", "duration_s").iter_rows()
+    ]
+
+
+def _gangs(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return one job for all rows of the same id: its GPUs added, from the first start to the last end."""
+    begin = pl.coalesce("start_s", "submit_s")
+    merged = (
+        frame.with_columns(end_s=begin + pl.col("duration_s"), begin_s=begin)
+        .group_by("id", maintain_order=True)
+        .agg(
+            pl.col(LINE, "kind", "user").first(),
+            pl.col("submit_s", "start_s").min(),
+            duration_s=pl.col("end_s").max() - pl.col("begin_s").min(),
+            gpus=pl.col("gpus").sum(),
+            priority=pl.col("priority").max(),
+            capped=pl.col("capped").any(),
+        )
+    )
+    return merged.select(frame.columns)
+
+
+def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return `frame` with the second row of an id renamed to id#2, the third to id#3: every id is one job's own."""
+    number = pl.int_range(1, pl.len() + 1).over("id")
+    later = pl.format("{}#{}", pl.col("id"), number)
+    return frame.with_columns(id=pl.when(number == 1).then(pl.col("id")).otherwise(later))
+
+
+def _in_repeated_hour(table: Table, form: JobFormat) -> int:
+    if form.times != "timestamp" or form.zone is None:
+        return 0
+    return count_repeated_hour(
+        table, form.columns["submit" if "submit" in form.columns else "start"], form.empty, form.zone
+    )

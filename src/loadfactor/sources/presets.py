@@ -1,0 +1,163 @@
+"""The formats of public traces, as declared data. To add one, add an entry; no code asks for a preset by name.
+
+Sources: HeliosData (S-Lab-System-Group), clusterdata gpu-v2020 (Alibaba), AcmeTrace (InternLM), Gavel (Stanford
+FutureData), xdmod (UB CCR), ServeGen (Alibaba), AzurePublicDataset (Microsoft), Mooncake (kvcache-ai).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from loadfactor.sources.formats import DemandFormat, JobFormat
+from loadfactor.sources.tables import Layout
+
+_SACCT_FIELDS = (
+    "jobid jobidraw cluster partition qos account group gid user uid submit eligible start end elapsed exitcode state "
+    "nnodes ncpus reqcpus reqmem reqtres alloctres timelimit nodelist jobname"
+)
+_ACME_KINDS: Mapping[str, Any] = {
+    "Pretrain": "training",
+    "SFT": "training",
+    "MLLM": "training",
+    "Evaluation": "batch_inference",
+}
+
+JOB_PRESETS: Mapping[str, JobFormat] = MappingProxyType(
+    {
+        "helios-venus": JobFormat(
+            columns={
+                "id": "job_id",
+                "submit": "submit_time_local",
+                "duration": "service_s",
+                "gpus": "gpus",
+                "capped": "service_capped_48h",
+            },
+            zone="Asia/Shanghai",
+            oddities=(
+                "submission alone is known: a job is taken to have started when it was submitted",
+                "run times are cut at 48 hours, so a replay loads the cluster less than the real work did",
+                "no user, kind, state or priority",
+            ),
+        ),
+        "helios-raw": JobFormat(
+            columns={
+                "id": "job_id",
+                "user": "user",
+                "submit": "submit_time",
+                "start": "start_time",
+                "duration": "duration",
+                "gpus": "gpu_num",
+            },
+            zone="Asia/Shanghai",
+            oddities=("rows with gpu_num 0 are CPU jobs and are left out",),
+        ),
+        "alibaba-pai": JobFormat(
+            columns={"id": "job_hash", "start": "start_s", "duration": "service_s", "gpus": "gpus"},
+            times="seconds",
+            same_id="sum",
+            oddities=(
+                "the time is the start, not the submission: the real queue is not in the trace",
+                "no calendar: choose a day by its number from the trace's start",
+                "rows of one job are tasks of a gang: their GPUs are added",
+                "a random sample of a far larger cluster, run times cut at 48 hours, shares of a GPU rounded up",
+            ),
+        ),
+        "acme-seren": JobFormat(
+            columns={
+                "id": "job_id",
+                "user": "user",
+                "submit": "submit_time",
+                "start": "start_time",
+                "duration": "duration",
+                "gpus": "gpu_num",
+                "kind": "type",
+            },
+            zone="Asia/Shanghai",
+            kinds=_ACME_KINDS,
+            oddities=("times carry their offset (+08:00)", "rows with gpu_num 0 are CPU jobs and are left out"),
+        ),
+        "acme-kalos": JobFormat(
+            columns={
+                "id": "job_id",
+                "user": "user",
+                "submit": "submit_time",
+                "start": "start_time",
+                "end": "end_time",
+                "gpus": "gpu_num",
+                "kind": "type",
+            },
+            zone="UTC",
+            kinds=_ACME_KINDS,
+            oddities=(
+                "its duration column counts the time in the queue too, so the run time is end minus start",
+                "times carry their offset (+00:00)",
+            ),
+        ),
+        "gavel": JobFormat(
+            layout=Layout(
+                separator="\t",
+                quoted=False,
+                header=("type", "command", "steps_flag", "data_flag", "total_steps", "arrival_s", "gpus"),
+            ),
+            columns={"submit": "arrival_s", "duration": "total_steps", "gpus": "gpus"},
+            times="seconds",
+            duration_unit=None,
+            oddities=(
+                "a made-up trace: run times are counted in training steps; state the seconds that one takes",
+                "no ids: jobs are named after their line",
+            ),
+        ),
+        "xdmod-sacct": JobFormat(
+            layout=Layout(separator="|", quoted=False, header=tuple(_SACCT_FIELDS.split())),
+            columns={
+                "id": "jobid",
+                "user": "user",
+                "submit": "submit",
+                "start": "start",
+                "end": "end",
+                "gpus": "alloctres",
+            },
+            zone="UTC",
+            gpus_from="tres",
+            oddities=(
+                "`sacct --parsable2` without header, 26 fields in this order",
+                "GPUs stand in AllocTRES alone; rows without gres/gpu are CPU jobs and are left out",
+            ),
+        ),
+    }
+)
+
+DEMAND_PRESETS: Mapping[str, DemandFormat] = MappingProxyType(
+    {
+        "servegen": DemandFormat(
+            columns={
+                "time": "t_s",
+                "rate": "rate_rps",
+                "input_tokens": "mean_input_tokens",
+                "output_tokens": "mean_output_tokens",
+                "coverage": "token_stats_rate_coverage",
+            },
+            times="seconds",
+            bin_seconds=600.0,
+            oddities=(
+                "no calendar: choose a day by its number from the trace's start",
+                "token means cover only the share of the rate that the coverage column states",
+                "m-small has bins of rate zero of which nobody says whether they are an outage or missing data",
+            ),
+        ),
+        "azure-llm-2023": DemandFormat(
+            columns={"time": "TIMESTAMP", "input_tokens": "ContextTokens", "output_tokens": "GeneratedTokens"},
+            rows="requests",
+            oddities=("one hour of one day; its time zone is not stated anywhere, so you must state one",),
+        ),
+        "mooncake": DemandFormat(
+            layout=Layout(syntax="jsonl"),
+            columns={"time": "timestamp", "input_tokens": "input_length", "output_tokens": "output_length"},
+            rows="requests",
+            times="milliseconds",
+            oddities=("59 minutes, counted from the trace's start", "inputs of up to 126,195 tokens"),
+        ),
+    }
+)
