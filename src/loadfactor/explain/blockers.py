@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from loadfactor.explain.findings import Blocker, MakingWay, Rule
+from loadfactor.explain.findings import Blocker, MakingWay, Opening, Rule
 from loadfactor.explain.holdings import Holdings, Mask, Obstacle, free_windows, ramp, reward_of
 from loadfactor.explain.telling import amount, at_step, count, in_steps, names, on_gpus
-from loadfactor.model import Job
+from loadfactor.judge import judge
+from loadfactor.model import Job, Placement, Unplaced
 
 
 def own_limits(holdings: Holdings, job: Job) -> list[Blocker]:
@@ -59,6 +60,8 @@ def making_way(holdings: Holdings, job: Job) -> MakingWay | None:
     displaced = [item.holder for item in holdings.in_the_way(where & ~free) if item.holder is not None]
     if not displaced:
         return None
+    if not _is_legal(holdings, job, opening, {holder.id for holder in displaced}):
+        return None
     lost = sum(holder.reward for holder in displaced)
     gained = reward_of(holdings.problem, job, opening.start, opening.end, len(opening.gpus))
     ids = tuple(holder.id for holder in displaced)
@@ -66,6 +69,19 @@ def making_way(holdings: Holdings, job: Job) -> MakingWay | None:
     place = f"{on_gpus(opening.gpus)} at {at_step(holdings.problem.horizon, opening.start)}"
     message = f"{place} if {names(ids)} made way: {amount(lost)} lost, {amount(gained)} gained ({balance})"
     return MakingWay(opening, ids, lost, gained, message)
+
+
+def _is_legal(holdings: Holdings, job: Job, opening: Opening, displaced: set[str]) -> bool:
+    """Return whether the judge accepts the plan with `job` at `opening` in the place of the `displaced`."""
+    plan = holdings.plan
+    placement = Placement(id=job.id, start=opening.start, end=opening.end, gpus=opening.gpus)
+    staying = (placed for placed in plan.jobs if placed.id not in displaced)
+    unplaced = (entry for entry in plan.unplaced if entry.id != job.id)
+    update = {
+        "jobs": (*staying, placement),
+        "unplaced": (*unplaced, *(Unplaced(id=id_) for id_ in sorted(displaced))),
+    }
+    return judge(holdings.problem, plan.model_copy(update=update)).legal
 
 
 def _gives_way(kind: str, priority: float, job: Job) -> bool:

@@ -45,6 +45,13 @@ def sorted_out(found: list[Found]) -> tuple[tuple[Change, ...], tuple[str, ...]]
 
 
 def _plan_again(attempts: Attempts) -> Iterator[Found]:
+    """Yield the change that changes nothing, where the plan leaves a place free or the policy finds one."""
+    opening = attempts.holdings.opening(attempts.job, attempts.holdings.free())
+    on_top = None if opening is None else attempts.trials.placed_on_top(attempts.problem, attempts.placement(opening))
+    if on_top is not None:
+        idea = Idea("plan_again", attempts.job.id, "add it to this plan, nothing changed")
+        yield attempts.told(idea, attempts.problem, on_top, "constructed")
+        return
     plan = attempts.planned(attempts.problem)
     if plan is not None:
         words = f"plan again with {attempts.trials.policy_name!r}, nothing changed"

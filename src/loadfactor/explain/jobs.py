@@ -96,8 +96,8 @@ def _why_left_out(
 ) -> str:
     horizon = holdings.problem.horizon
     if opening is not None:
-        place = f"{on_gpus(opening.gpus)} from {at_step(horizon, opening.start)}"
-        return f"is left out although {place} are free for it: the policy {holdings.plan.policy!r} did not take them"
+        place = f"{on_gpus(opening.gpus)} at {at_step(horizon, opening.start)}"
+        return f"is left out although it could start on {place}: {holdings.plan.policy!r} left that place free"
     need = f"{count(size, 'GPU')} for {count(job.duration_at(size), 'step')}"
     return f"is left out: no block of {need} is free from {at_step(horizon, job.submit)} on. {_who(blockers)}"
 

@@ -136,22 +136,20 @@ class _Service:
         if cause == "max_gpus":
             return f"max_gpus allows {self.service.max_gpus}, demand is up to {demand} (R2)"
         if cause == "no_gpus":
-            return (
-                f"only {self.obtainable[worst]} suitable GPUs are neither unavailable nor held by running jobs (R1, R2)"
-            )
+            left = count(int(self.obtainable[worst]), "suitable GPU")
+            return f"only {left} neither unavailable nor held by running jobs (R1, R2)"
         if cause == "swap_cap":
             return self._why_swap_cap(worst, grow_from)
         if cause == "left_free":
-            return (
-                f"{self.free[worst]} suitable GPUs are free at {at_step(self.horizon, worst)} and were not given to it"
-            )
+            free = count(int(self.free[worst]), "suitable GPU")
+            return f"{free} left free at {at_step(self.horizon, worst)} and not given to it"
         return self._why_chosen(largest, penalty, blockers)
 
     def _why_swap_cap(self, worst: int, grow_from: int | None) -> str:
         cap, demand = self.service.max_swap, self.service.demand[worst]
         if grow_from == BEFORE_THE_HORIZON:
             held = len(self.service.held or ())
-            return f"{held} GPUs held before step 0 and a swap cap of {cap} reach no {demand} by then (R4)"
+            return f"{count(held, 'GPU')} held before step 0 and a swap cap of {cap} reach no {demand} by then (R4)"
         begin = at_step(self.horizon, grow_from or 0)
         return (
             f"its swap cap is {cap} (R4): to hold {demand} at {at_step(self.horizon, worst)} "
