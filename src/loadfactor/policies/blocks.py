@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.model import Cluster, GpuRange, Job, Service, admissible_sizes, suits
+from loadfactor.model import Cluster, Job, Service, admissible_sizes, suits
 
 Starts = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -51,7 +52,10 @@ class BlockTable:
     _offsets: npt.NDArray[np.int64]
     _suitable: dict[Need, Mask] = field(init=False, default_factory=dict)
     _starts: dict[tuple[Need, int], Starts] = field(init=False, default_factory=dict)
-    _sizes: dict[tuple[Need, GpuRange], tuple[int, ...]] = field(init=False, default_factory=dict)
+    _sizes: dict[tuple[Need, int, int], tuple[int, ...]] = field(init=False, default_factory=dict)
+
+    catalogues: dict[frozenset[Need], Any] = field(init=False, default_factory=dict)
+    """The catalogues of this cluster (see `loadfactor.policies.catalogue`), by the needs that they tell apart."""
 
     @classmethod
     def of(cls, cluster: Cluster) -> BlockTable:
@@ -82,7 +86,7 @@ class BlockTable:
 
     def sizes(self, job: Job) -> tuple[int, ...]:
         """Return the sizes of which at least one block exists for `job`, ascending."""
-        key = (need_of(job), job.gpus)
+        key = (need_of(job), job.gpus.min, job.gpus.max)
         if key not in self._sizes:
             admitted = admissible_sizes(self.cluster, job.gpus)
             self._sizes[key] = tuple(size for size in admitted if len(self.starts(job, size)))

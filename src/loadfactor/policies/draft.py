@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate, repeat
+from operator import mul
 
 import numpy as np
 import numpy.typing as npt
@@ -29,13 +31,13 @@ class Draft:
     def plan(self, policy: str, solve_seconds: float, bound: float | None = None, optimal: bool | None = None) -> Plan:
         """Return the plan document with the metrics computed here; the judge computes them again on its own."""
         placements = tuple(self._placement(job) for job in self.problem.jobs if job.id in self.placed)
-        return Plan.model_construct(
+        return Plan.trusted(
             problem=self.problem.name,
             policy=policy,
             jobs=placements,
             unplaced=tuple(self._unplaced(job) for job in self.problem.jobs if job.id not in self.placed),
             services=tuple(
-                ServiceAllocation.model_construct(id=service.id, gpus=tuple(allocation))
+                ServiceAllocation.trusted(id=service.id, gpus=tuple(allocation))
                 for service, allocation in zip(self.problem.services, self.held, strict=True)
             ),
             metrics=self.metrics,
@@ -47,21 +49,22 @@ class Draft:
     @cached_property
     def metrics(self) -> Metrics:
         """The metrics of design section "Metrics of a plan"."""
-        horizon, grid = self.problem.horizon, available_cells(self.problem)
+        steps, grid = self.problem.horizon.steps, available_cells(self.problem)
+        weights = decay_weights(self.problem)
         reward, cells, finished = 0.0, 0, 0
         for job in self.problem.jobs:
             if job.id not in self.placed:
                 continue
             start, gpus = self.placed[job.id]
             end = start + duration_of(job, len(gpus))
-            inside = min(end, horizon.steps)
-            reward += job.priority * len(gpus) * decayed_steps(self.problem, start, inside)
+            inside = min(end, steps)
+            reward += job.priority * len(gpus) * (weights[inside] - weights[start])
             cells += len(gpus) * (inside - start)
-            finished += end <= horizon.steps
-        services = [_ServiceFigures.of(service, held) for service, held in self._services()]
+            finished += end <= steps
+        services = [_ServiceFigures.of(*pair) for pair in zip(self.problem.services, self.held, strict=True)]
         penalty = self.problem.objective.realtime_penalty * sum(figures.weighted_shortfall for figures in services)
         cells += sum(figures.useful for figures in services)
-        return Metrics.model_construct(
+        return Metrics.trusted(
             utilization=cells / grid if grid else 0.0,
             value=reward - penalty,
             batch_reward=reward,
@@ -71,16 +74,13 @@ class Draft:
             churn=sum(figures.churn for figures in services),
         )
 
-    def _services(self) -> Sequence[tuple[Service, Allocation]]:
-        return list(zip(self.problem.services, self.held, strict=True))
-
     def _placement(self, job: Job) -> Placement:
         start, gpus = self.placed[job.id]
         end = start + duration_of(job, len(gpus))
-        return Placement.model_construct(id=job.id, start=start, end=end, gpus=gpus)
+        return Placement.trusted(id=job.id, start=start, end=end, gpus=gpus)
 
     def _unplaced(self, job: Job) -> Unplaced:
-        return Unplaced.model_construct(id=job.id, reason=self.reasons.get(job.id, WORTH_MORE))
+        return Unplaced.trusted(id=job.id, reason=self.reasons.get(job.id, WORTH_MORE))
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,15 @@ class _ServiceFigures:
 
     @classmethod
     def of(cls, service: Service, held: Allocation) -> _ServiceFigures:
-        useful = shortfall = churn = 0
+        shortfall = churn = size = 0
         before: Gpus | None = service.held
         for demand, gpus in zip(service.demand, held, strict=True):
-            useful += min(demand, len(gpus))
-            shortfall += max(0, demand - len(gpus))
-            if gpus is not before:
+            if gpus is not before or before is service.held:
                 churn += swaps(before, gpus)
-                before = gpus
+                before, size = gpus, len(gpus)
+            if demand > size:
+                shortfall += demand - size
+        useful = sum(service.demand) - shortfall
         return cls(useful, shortfall, service.priority * shortfall, churn)
 
 
@@ -121,6 +122,12 @@ def decayed_steps(problem: Problem, start: int, end: int) -> float:
     if decay == 1.0:
         return float(end - start)
     return float((decay**start - decay**end) / (1.0 - decay))
+
+
+def decay_weights(problem: Problem) -> list[float]:
+    """Return T + 1 sums Σ decay^k over k < t: the weight of one GPU held in [a, b) is the difference of two of them."""
+    steps, decay = problem.horizon.steps, problem.objective.decay
+    return [0.0, *accumulate(accumulate(repeat(decay, steps - 1), mul, initial=1.0))]
 
 
 def available_cells(problem: Problem) -> int:

@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.model import Job, Problem, Service
-from loadfactor.policies.blocks import BlockTable, Need, Starts, block_table, need_of
+from loadfactor.policies.blocks import Starts
+from loadfactor.policies.catalogue import Catalogue, catalogue_of
+from loadfactor.policies.draft import decay_weights
 from loadfactor.policies.occupancy import Bits, empty_grid
 
 Ints = npt.NDArray[np.int64]
@@ -23,8 +25,8 @@ SUBMIT, FIRST_OPTION, LAST_OPTION = range(3)
 SIZE, DURATION, LAST_START, POOL, FIRST_BLOCK, LAST_BLOCK = range(6)
 """Columns of `options`; blocks are `starts[FIRST_BLOCK:LAST_BLOCK]`; POOL is -1 for blocks that span pools."""
 MAX_SWAP, MAX_GPUS, HELD, FIRST_GPU, LAST_GPU = range(5)
-"""Columns of `services`; HELD is the number of GPUs held before step 0, or -1 where the first step is free; the GPUs that
-suit the service are `starts[FIRST_GPU:LAST_GPU]`, the highest first."""
+"""Columns of `services`; HELD is the number of GPUs held before step 0, or -1 where the first step is free; the GPUs
+that suit the service are `starts[FIRST_GPU:LAST_GPU]`, the highest first."""
 UNKNOWN = -1
 
 
@@ -46,7 +48,7 @@ class Instance:
     jobs: Ints
     options: Ints
     density: Floats
-    """(m,) what the best option of every job earns on a GPU in a step, the order in which a search starts."""
+    """(m,) what a job earns on a GPU in a step: its priority, the order in which a search starts."""
     mean_worth: float
     """The mean worth of a job that starts at once, the unit of temperatures."""
     reward: Floats
@@ -69,47 +71,40 @@ class Instance:
 
 def compile_problem(problem: Problem) -> Instance:
     """Return `problem` as arrays."""
-    table = block_table(problem.cluster)
     steps = problem.horizon.steps
+    catalogue = catalogue_of(problem)
     waiting = [job for job in problem.jobs if job.running is None]
-    grid = empty_grid(problem)
-    pool_of_gpu = _pools(problem, table)
-    catalogue = _BlockCatalogue(table, pool_of_gpu)
     jobs, options, reward = _options(problem, waiting, catalogue)
     services = [_service_row(service, problem.cluster.gpu_count, catalogue) for service in problem.services]
-    pools = int(pool_of_gpu.max()) + 1
-    weight = decay_weights(problem.objective.decay, steps)
-    price = np.array([problem.objective.realtime_penalty * s.priority for s in problem.services], dtype=np.float64)
+    grid = empty_grid(problem)
+    weight = np.array(decay_weights(problem))
+    price = np.array([problem.objective.realtime_penalty * service.priority for service in problem.services])
     return Instance(
         problem=problem,
         steps=steps,
         waiting=waiting,
         running=[job for job in problem.jobs if job.running is not None],
         grid=grid,
-        pool_of_gpu=pool_of_gpu,
-        free=_free(grid, pool_of_gpu, pools, steps),
+        pool_of_gpu=catalogue.pool_of_gpu,
+        free=_free(grid, catalogue, steps),
         jobs=jobs,
         options=options,
         density=np.array([job.priority for job in waiting], dtype=np.float64),
         mean_worth=_mean_worth(options, reward, weight),
         reward=reward,
-        starts=catalogue.starts(),
+        starts=catalogue.starts,
         weight=weight,
-        services=np.array(services, dtype=np.int64).reshape(-1, 5),
-        demand=np.array([s.demand for s in problem.services], dtype=np.int64).reshape(-1, steps),
-        price=price,
+        services=_matrix(services, 5),
+        demand=_matrix([service.demand for service in problem.services], steps),
+        price=price.astype(np.float64),
         by_price=np.argsort(-price, kind="stable"),
-        service_pools=_service_pools(problem, table, pool_of_gpu, pools),
+        service_pools=_service_pools(problem, catalogue),
         held=_held(problem),
     )
 
 
-def decay_weights(decay: float, steps: int) -> Floats:
-    """Return the (T + 1,) array of Σ decay^k over k < t."""
-    weights = np.empty(steps + 1)
-    weights[0] = 0.0
-    np.cumsum(decay ** np.arange(steps), out=weights[1:])
-    return weights
+def _matrix(rows: list[tuple[int, ...]], columns: int) -> Ints:
+    return np.array(rows, dtype=np.int64) if rows else np.empty((0, columns), dtype=np.int64)
 
 
 def _mean_worth(options: Ints, reward: Floats, weight: Floats) -> float:
@@ -118,111 +113,63 @@ def _mean_worth(options: Ints, reward: Floats, weight: Floats) -> float:
     return float((reward * weight[np.minimum(options[:, DURATION], len(weight) - 1)]).mean()) or 1.0
 
 
-def _pools(problem: Problem, table: BlockTable) -> Ints:
-    """Number the groups of GPUs that meet exactly the same needs."""
-    needs: dict[Need, Job | Service] = {need_of(w): w for w in (*problem.jobs, *problem.services)}
-    needs.pop((None, None), None)
-    count = problem.cluster.gpu_count
-    if not needs:
-        return np.zeros(count, dtype=np.int64)
-    signature = np.stack([table.suitable_gpus(workload) for workload in needs.values()], axis=1)
-    _, pool = np.unique(signature, axis=0, return_inverse=True)
-    return pool.reshape(-1).astype(np.int64)
-
-
-def _free(grid: Bits, pool_of_gpu: Ints, pools: int, steps: int) -> Ints:
+def _free(grid: Bits, catalogue: Catalogue, steps: int) -> Ints:
     """Return the (P, T) GPUs that `grid` leaves free."""
-    sizes = np.bincount(pool_of_gpu, minlength=pools)
-    free = np.repeat(sizes[:, None], steps, axis=1).astype(np.int64)
+    sizes = np.bincount(catalogue.pool_of_gpu, minlength=catalogue.pools)
+    free = np.repeat(sizes[:, None], steps, axis=1)
     rows = np.flatnonzero(grid.any(axis=1))
     if len(rows):
         bits = np.unpackbits(grid[rows].view(np.uint8), axis=1, bitorder="little")[:, :steps]
-        np.subtract.at(free, pool_of_gpu[rows], bits.astype(np.int64))
+        np.subtract.at(free, catalogue.pool_of_gpu[rows], bits.astype(np.int64))
     return free
 
 
-def _options(problem: Problem, waiting: list[Job], catalogue: _BlockCatalogue) -> tuple[Ints, Ints, Floats]:
+def _options(problem: Problem, waiting: list[Job], catalogue: Catalogue) -> tuple[Ints, Ints, Floats]:
+    """Return the rows of `jobs`, `options` and `reward`; jobs of the same shape share the work of finding blocks."""
     steps, inside = problem.horizon.steps, problem.horizon.finish_inside
-    jobs: list[tuple[int, int, int]] = []
-    options: list[tuple[int, int, int, int, int, int]] = []
+    shapes: dict[tuple[object, ...], list[tuple[int, ...]]] = {}
+    jobs: list[tuple[int, ...]] = []
+    options: list[tuple[int, ...]] = []
     reward: list[float] = []
     for job in waiting:
-        first = len(options)
-        for size in catalogue.table.sizes(job):
-            duration = job.duration_at(size)
-            last = steps - (duration if inside else 1)
-            if last < job.submit:
-                continue
-            for pool, low, high in catalogue.of(job, size):
-                options.append((size, duration, last, pool, low, high))
-                reward.append(job.priority * size)
-        jobs.append((min(job.submit, steps), first, len(options)))
-    return (
-        np.array(jobs, dtype=np.int64).reshape(-1, 3),
-        np.array(options, dtype=np.int64).reshape(-1, 6),
-        np.array(reward, dtype=np.float64),
-    )
+        gpus = job.gpus
+        shape = (gpus.min, gpus.max, job.duration, job.work, job.gpu_types, job.gpu_memory_gib)
+        if shape not in shapes:
+            shapes[shape] = _options_of(job, steps, inside, catalogue)
+        first, submit = len(options), job.submit
+        for option in shapes[shape]:
+            if option[LAST_START] >= submit:
+                options.append(option)
+                reward.append(job.priority * option[SIZE])
+        jobs.append((min(submit, steps), first, len(options)))
+    return _matrix(jobs, 3), _matrix(options, 6), np.array(reward, dtype=np.float64)
 
 
-class _BlockCatalogue:
-    """All candidate blocks in one array, those of one need, size and pool side by side."""
-
-    def __init__(self, table: BlockTable, pool_of_gpu: Ints) -> None:
-        self.table = table
-        self._pool_of_gpu = pool_of_gpu
-        self._pools = int(pool_of_gpu.max()) + 1
-        self._known: dict[tuple[Need, int], list[tuple[int, int, int]]] = {}
-        self._pieces: list[Starts] = []
-        self._length = 0
-
-    def of(self, job: Job, size: int) -> list[tuple[int, int, int]]:
-        """Return (pool, low, high) of every group of candidate blocks of `size` GPUs for `job`."""
-        key = (need_of(job), size)
-        if key not in self._known:
-            self._known[key] = [
-                self._add(pool, piece) for pool, piece in self._groups(self.table.starts(job, size), size)
-            ]
-        return self._known[key]
-
-    def gpus_of(self, service: Service) -> tuple[int, int]:
-        """Return (low, high) of the GPUs that suit the service, the highest first."""
-        key = (need_of(service), 0)
-        if key not in self._known:
-            self._known[key] = [self._add(0, np.flatnonzero(self.table.suitable_gpus(service))[::-1])]
-        return self._known[key][0][1:]
-
-    def starts(self) -> Starts:
-        """Return the array that `low` and `high` point into."""
-        return np.concatenate(self._pieces) if self._pieces else np.empty(0, dtype=np.int64)
-
-    def _groups(self, starts: Starts, size: int) -> list[tuple[int, Starts]]:
-        if self._pools == 1:
-            return [(0, starts)]
-        changes = np.concatenate([[0], np.cumsum(np.diff(self._pool_of_gpu) != 0)])
-        pool = np.where(changes[starts] == changes[starts + size - 1], self._pool_of_gpu[starts], UNKNOWN)
-        return [(int(number), starts[pool == number]) for number in np.unique(pool)[::-1]]
-
-    def _add(self, pool: int, piece: Starts) -> tuple[int, int, int]:
-        low = self._length
-        self._pieces.append(piece)
-        self._length += len(piece)
-        return pool, low, self._length
+def _options_of(job: Job, steps: int, inside: bool, catalogue: Catalogue) -> list[tuple[int, ...]]:
+    rows: list[tuple[int, ...]] = []
+    for size in catalogue.table.sizes(job):
+        duration = job.duration_at(size)
+        last = steps - (duration if inside else 1)
+        rows += [(size, duration, last, *group) for group in catalogue.blocks(job, size)]
+    return rows
 
 
-def _service_row(service: Service, gpu_count: int, catalogue: _BlockCatalogue) -> tuple[int, int, int, int, int]:
+def _service_row(service: Service, gpu_count: int, catalogue: Catalogue) -> tuple[int, ...]:
     most = gpu_count if service.max_gpus is None else min(service.max_gpus, gpu_count)
     held = UNKNOWN if service.held is None else len(service.held)
-    return service.max_swap, most, held, *catalogue.gpus_of(service)
+    return service.max_swap, most, held, *catalogue.gpus(service)
 
 
-def _service_pools(problem: Problem, table: BlockTable, pool_of_gpu: Ints, pools: int) -> npt.NDArray[np.bool_]:
-    suits = np.ones((len(problem.services), pools), dtype=np.bool_)
-    if pools > 1:
-        _, example = np.unique(pool_of_gpu, return_index=True)
+def _service_pools(problem: Problem, catalogue: Catalogue) -> npt.NDArray[np.bool_]:
+    suits = np.ones((len(problem.services), catalogue.pools), dtype=np.bool_)
+    if catalogue.pools > 1:
+        _, example = np.unique(catalogue.pool_of_gpu, return_index=True)
         for row, service in enumerate(problem.services):
-            suits[row] = table.suitable_gpus(service)[example]
-    elif problem.services:
-        suits[:, 0] = [bool(table.suitable_gpus(service)[0]) for service in problem.services]
+            suits[row] = catalogue.table.suitable_gpus(service)[example]
+    else:
+        for row, service in enumerate(problem.services):
+            low, high = catalogue.gpus(service)
+            suits[row] = low < high
     return suits
 
 

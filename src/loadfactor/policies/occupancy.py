@@ -59,6 +59,14 @@ def lowest_bit(word: np.uint64) -> int:
 
 
 @njit(cache=True)
+def highest_bit(word: np.uint64) -> int:
+    """Return the position of the highest set bit of a word that is not 0."""
+    for shift in (1, 2, 4, 8, 16, 32):
+        word |= word >> np.uint64(shift)
+    return lowest_bit(word ^ (word >> np.uint64(1)))
+
+
+@njit(cache=True)
 def mask_between(low: int, high: int) -> np.uint64:
     """Return a word with the bits [low, high) set, clipped to 0 and 64."""
     if low < 0:
@@ -107,6 +115,8 @@ def next_free(busy: Bits, gpu: int, size: int, step: int, steps: int) -> int:
 @njit(cache=True)
 def earliest_in_block(busy: Bits, gpu: int, size: int, duration: int, first: int, last: int, steps: int) -> int:
     """Return the first start in [first, last] at which the block is free for `duration` steps, or -1."""
+    if busy.shape[1] == 1:
+        return _earliest_in_word(busy, gpu, size, duration, first, last, steps)
     start = next_free(busy, gpu, size, first, steps)
     while start <= last:
         taken = next_busy(busy, gpu, size, start, steps)
@@ -114,6 +124,27 @@ def earliest_in_block(busy: Bits, gpu: int, size: int, duration: int, first: int
             return start
         start = next_free(busy, gpu, size, taken, steps)
     return NOWHERE
+
+
+@njit(cache=True)
+def _earliest_in_word(busy: Bits, gpu: int, size: int, duration: int, first: int, last: int, steps: int) -> int:
+    """As `earliest_in_block`, for horizons that fit in one word: runs of free steps by doubling shifts.
+
+    Steps beyond the horizon count as free, so that ones are shifted in from above.
+    """
+    taken = np.uint64(0)
+    for other in range(gpu, gpu + size):
+        taken |= busy[other, 0]
+    room = ~taken
+    length, wanted = 1, min(duration, steps)
+    while length < wanted and room != 0:
+        shift = np.uint64(min(length, wanted - length))
+        room &= (room >> shift) | ~(~np.uint64(0) >> shift)
+        length += int(shift)
+    room &= mask_between(first, last + 1)
+    if room == 0:
+        return NOWHERE
+    return lowest_bit(room)
 
 
 @njit(cache=True)

@@ -9,7 +9,7 @@ from loadfactor.policies.fast.fitting import CLOSED, FREE
 from loadfactor.policies.instance import DURATION, FIRST_BLOCK, FIRST_GPU, LAST_BLOCK, LAST_GPU, SIZE, Floats, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits, take
 
-PATCHABLE = 0.1
+PATCHABLE = 1.0
 """What a service's interval without a GPU of its own counts, as a share of its demand's price: swaps can patch it."""
 
 
@@ -51,7 +51,7 @@ def list_items(
             items[count, 3], items[count, 4] = services[service, FIRST_GPU], services[service, LAST_GPU]
             items[count, 5] = -1 - service
             cost[count] = PATCHABLE * price[service] * (end - start) + 1e-6
-            volume[count] = start - end
+            volume[count] = -1e9 + start - end
             count += 1
     return count
 

@@ -5,7 +5,6 @@ Everything here works on a grid of bits (see `loadfactor.policies.occupancy`) an
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
 from loadfactor.policies.instance import (
@@ -21,23 +20,36 @@ from loadfactor.policies.instance import (
     Ints,
     Starts,
 )
-from loadfactor.policies.occupancy import NOWHERE, Bits, earliest_in_block, next_busy, take
+from loadfactor.policies.occupancy import (
+    NOWHERE,
+    Bits,
+    earliest_in_block,
+    highest_bit,
+    lowest_bit,
+    mask_between,
+    next_busy,
+    take,
+)
 
 ENOUGH = 24
 """Feasible blocks compared before best fit is content; more hardly ever change the choice and cost time at scale."""
 FAR = 1 << 30
+MISALIGNED = 8
+"""Idle steps a GPU that a misaligned block is taken to cost."""
 
 
 @njit(cache=True)
-def previous_busy(busy: Bits, gpu: int, step: int) -> int:
-    """Return how many steps before `step` the GPU has been free without a break, at most 64."""
-    idle = 0
-    while idle < step and idle < 64:
-        t = step - idle - 1
-        if (busy[gpu, t >> 6] >> np.uint64(t & 63)) & np.uint64(1):
-            break
-        idle += 1
-    return idle
+def idle_around(busy: Bits, gpu: int, start: int, end: int, steps: int) -> int:
+    """Return the idle steps of the GPU just before `start` and just after `end`, within the words of these two."""
+    word = start >> 6
+    before = busy[gpu, word] & mask_between(0, start & 63)
+    idle = (start & 63) - 1 - highest_bit(before) if before else start & 63
+    if end >= steps:
+        return idle
+    word = end >> 6
+    after = busy[gpu, word] & ~mask_between(0, end & 63)
+    until = (word << 6) + lowest_bit(after) if after else min(steps, (word + 1) << 6)
+    return idle + until - end
 
 
 @njit(cache=True)
@@ -46,12 +58,10 @@ def misfit(busy: Bits, gpu: int, size: int, start: int, end: int, steps: int) ->
 
     Idle steps just before and after, on each GPU; a block that is not aligned to its size also breaks a larger one.
     """
-    gap = 0
+    gap = 0 if gpu % size == 0 else MISALIGNED * size
     for other in range(gpu, gpu + size):
-        gap += previous_busy(busy, other, start)
-        if end < steps:
-            gap += min(64, next_busy(busy, other, 1, end, steps) - end)
-    return gap if gpu % size == 0 else gap + 8 * size
+        gap += idle_around(busy, other, start, end, steps)
+    return gap
 
 
 @njit(cache=True)
@@ -72,18 +82,25 @@ def best_block(busy: Bits, starts: Starts, low: int, high: int, size: int, start
 
 
 @njit(cache=True)
-def earliest_of(
+def earliest_best(
     busy: Bits, starts: Starts, low: int, high: int, size: int, duration: int, first: int, last: int, steps: int
-) -> int:
-    """Return the earliest start of any candidate block in [first, last], or -1."""
-    found = NOWHERE
+) -> tuple[int, int]:
+    """Return (start, first GPU) of the earliest start of any candidate block in [first, last], best fit; or -1s."""
+    best, gpu_of_best, least, feasible = NOWHERE, NOWHERE, FAR, 0
     for index in range(low, high):
-        start = earliest_in_block(busy, starts[index], size, duration, first, last, steps)
-        if start != NOWHERE:
-            found, last = start, start - 1
-            if start == first:
-                break
-    return found
+        gpu = starts[index]
+        start = earliest_in_block(busy, gpu, size, duration, first, last, steps)
+        if start == NOWHERE:
+            continue
+        gap = misfit(busy, gpu, size, start, min(start + duration, steps), steps)
+        if start < last or best == NOWHERE or gap < least:
+            if start < last or best == NOWHERE:
+                feasible = 0
+            best, gpu_of_best, least, last = start, gpu, gap, start
+        feasible += 1
+        if start == first and (gap == 0 or feasible >= ENOUGH):
+            break
+    return best, gpu_of_best
 
 
 @njit(cache=True)
@@ -101,29 +118,21 @@ def insert(
     where: Ints,
 ) -> float:
     """Place the job where it is worth most now, at its earliest start; return its reward, or 0 if it fits nowhere."""
-    best_gain, best_option, best_start = -1.0, NOWHERE, NOWHERE
+    best_gain, best_option, best_start, best_gpu = -1.0, NOWHERE, NOWHERE, NOWHERE
     for option in range(jobs[job, FIRST_OPTION], jobs[job, LAST_OPTION]):
         size, duration = options[option, SIZE], options[option, DURATION]
-        start = earliest_of(
-            busy,
-            starts,
-            options[option, FIRST_BLOCK],
-            options[option, LAST_BLOCK],
-            size,
-            duration,
-            jobs[job, SUBMIT],
-            options[option, LAST_START],
-            steps,
-        )
+        low, high = options[option, FIRST_BLOCK], options[option, LAST_BLOCK]
+        last = options[option, LAST_START]
+        start, gpu = earliest_best(busy, starts, low, high, size, duration, jobs[job, SUBMIT], last, steps)
         if start != NOWHERE:
             gain = reward[option] * (weight[min(start + duration, steps)] - weight[start])
             if gain > best_gain:
-                best_gain, best_option, best_start = gain, option, start
+                best_gain, best_option, best_start, best_gpu = gain, option, start, gpu
+    chosen[job], begin[job], where[job] = best_option, best_start, best_gpu
     if best_option == NOWHERE:
-        chosen[job], begin[job], where[job] = NOWHERE, NOWHERE, NOWHERE
         return 0.0
     end = min(best_start + options[best_option, DURATION], steps)
-    settle(job, best_option, best_start, end, busy, options, starts, steps, chosen, begin, where)
+    take(busy, best_gpu, options[best_option, SIZE], best_start, end)
     return best_gain
 
 

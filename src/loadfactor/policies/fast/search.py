@@ -187,26 +187,30 @@ class Search:
         """Hand out GPUs to the services around the jobs, and keep the layout if it is the best so far."""
         i = self.instance
         reward = total_worth(i.options, i.reward, i.weight, chosen, begin, where)
-        for curves in (self.curves, self._ideal_curves()) if len(i.services) else (self.curves,):
+        for curves in self._wanted():
             rest = grid.copy()
             changes = self._hand_out(curves, rest, reserved)
             value = reward - unmet_cost(changes, i.services, i.demand, i.price)
             if self.best is None or value > self.best.value + 1e-9:
                 self.best = Layout(chosen.copy(), begin.copy(), where.copy(), changes, rest, value)
 
-    def _ideal_curves(self) -> Ints:
-        """Return the curves that meet all demand, as if no job ran: where a GPU is idle anyway, a service may have it."""
+    def _wanted(self) -> list[Ints]:
+        """Return the curves that were planned, and those that meet all demand where they differ.
+
+        A job that did not get its block leaves GPUs idle, and a service may have them.
+        """
         i = self.instance
+        if not len(i.services) or (self.aims == i.demand).all():
+            return [self.curves]
         curves, free = np.empty_like(self.curves), np.empty_like(i.free)
         serve(i.demand, i.services, i.service_pools, i.free, free, curves)
-        return curves
+        return [self.curves, curves]
 
     def _hand_out(self, curves: Ints, grid: Bits, reserved: Bits) -> Ints:
         i = self.instance
         room = 4 * len(i.services) * i.steps + 256
         while True:
-            changes = np.empty((room, 4), dtype=np.int64)
-            tried = grid.copy()
+            changes, tried = np.empty((room, 4), dtype=np.int64), grid.copy()
             count = hand_out(
                 i.by_price, curves, i.services, i.service_pools, i.pool_of_gpu, i.held, tried, reserved, changes
             )
