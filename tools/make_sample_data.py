@@ -6,7 +6,7 @@ A team with 64 GPUs, over a fortnight that starts on Monday 2026-03-02 (UTC):
 
 - jobs.csv: seven days of batch work. People submit in office hours on weekdays and little at night; run times are
   log-normal within each kind; most jobs are small and a few are large; a few ask for 3, 6, 12 or 24 GPUs.
-- demand_chat.csv and demand_embed.csv: requests in ten-minute bins. A chat assistant follows the working day, with a dip
+- demand_chat.csv, demand_embed.csv: requests in ten-minute bins. A chat assistant follows the working day, with a dip
   at noon, and halves at the weekend; an embedding service has a flat base and two indexing peaks a night, and its
   counters were lost for half an hour on the first Tuesday (zero bins) and for fifty minutes on the Sunday (no rows).
 

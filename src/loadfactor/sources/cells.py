@@ -96,7 +96,8 @@ def parse_moments(table: Table, column: str, empty: Sequence[str], kind: TimeKin
 
 def count_repeated_hour(table: Table, column: str, empty: Sequence[str], zone: str) -> int:
     """Return how many local times in `column` exist twice in `zone`, because clocks were put back."""
-    local = _naive_series(_text_of(table, column, empty).str.extract(_MOMENT, 1))
+    text = _text_of(table, column, empty)
+    local = _naive_series(text.filter(text.str.extract(_MOMENT, 2).is_null()).str.extract(_MOMENT, 1))
     return int((_in_zone(local, zone, "earliest") != _in_zone(local, zone, "latest")).sum())
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import yaml
 
 from loadfactor.errors import Fault, InputError
 from loadfactor.model import read_document
+from loadfactor.model.documents import STANDARD_INPUT
 from loadfactor.sources.clusters import is_spec
 from loadfactor.sources.recipe import ProblemRecipe
 
@@ -21,65 +22,54 @@ _SERVICE_SHORTHANDS = {
 }
 
 
-def recipe_from_options(
-    *,
-    recipe: str | Path | None = None,
-    name: str | None = None,
-    seed: int | None = None,
-    cluster: str | None = None,
-    block_sizes: str | None = None,
-    jobs: str | Path | None = None,
-    preset: str | None = None,
-    columns: str | None = None,
-    zone: str | None = None,
-    day: str | None = None,
-    day_zone: str | None = None,
-    priorities: str | None = None,
-    kinds: str | None = None,
-    max_jobs: int | None = None,
-    scale_gpus: float | None = None,
-    scale_duration: float | None = None,
-    duration_unit: str | None = None,
-    services: Sequence[str] = (),
-    step_minutes: float | None = None,
-    steps: int | None = None,
-    finish_inside: bool | None = None,
-) -> ProblemRecipe:
+class RecipeOptions(TypedDict, total=False):
+    """What a command may state, as text where a command line carries text; None stands for what is not stated.
+
+    `cluster` is a line such as 16x8:H100-80GB or a file, `columns` is `id=job_id,submit=time`, `priorities` `1,2,4,8`,
+    `kinds` shares such as `training=0.6,batch_inference=0.4`. Each of `services` is
+    `id=chat,file=demand.csv,preset=servegen,day=2,requests=12,priority=8`, where a dot reaches into a part
+    (`format.columns.rate=rps`). Without jobs, `day` is that of every service that states none.
+    """
+
+    recipe: str | Path | None
+    name: str | None
+    seed: int | None
+    cluster: str | None
+    block_sizes: str | None
+    jobs: str | Path | None
+    preset: str | None
+    columns: str | None
+    zone: str | None
+    day: str | None
+    day_zone: str | None
+    priorities: str | None
+    kinds: str | None
+    max_jobs: int | None
+    scale_gpus: float | None
+    scale_duration: float | None
+    duration_unit: str | None
+    services: Sequence[str]
+    step_minutes: float | None
+    steps: int | None
+    finish_inside: bool | None
+
+
+def recipe_from_options(**options: Unpack[RecipeOptions]) -> ProblemRecipe:
     """Return the recipe that the options describe, laid over the document `recipe` where one is given.
 
-    Texts are as a command line carries them: `cluster` a line such as 16x8:H100-80GB or a file; `columns`
-    `id=job_id,submit=time`; `priorities` `1,2,4,8`; `kinds` `training=0.6,batch_inference=0.4` (shares); each of
-    `services` `id=chat,file=demand.csv,preset=servegen,day=2,requests=12,priority=8`, where a dot reaches into a part
-    (`format.columns.rate=rps`). Files named here are relative to the working directory, those in the document to it.
-    Raises `InputError` with every fault at once.
+    Files named by options are relative to the working directory, those in the document to it. Raises `InputError` with
+    every fault at once.
     """
+    recipe = options.get("recipe")
     document = _base(recipe)
-    document |= _given(name=name, seed=seed, cluster=_cluster(cluster), block_sizes=block_sizes)
-    _lay_over(document, "horizon", _given(step_minutes=step_minutes, steps=steps, finish_inside=finish_inside))
-    form = _given(
-        zone=zone,
-        columns=_maybe(columns, "--columns"),
-        duration_unit=None if duration_unit is None else _scalar(duration_unit),
-    )
-    chosen = _given(
-        file=None if jobs is None else str(Path(jobs).absolute()),
-        preset=preset,
-        format=form or None,
-        day=None if day is None else _scalar(day),
-        day_zone=day_zone,
-        priorities=None if priorities is None else [_scalar(part) for part in priorities.split(",")],
-        kinds=None if kinds is None else {key: _scalar(text) for key, text in parse_pairs(kinds, "--kinds").items()},
-        max_jobs=max_jobs,
-        scale_gpus=scale_gpus,
-        scale_duration=scale_duration,
-    )
-    if services:
+    if services := options.get("services"):
         document["services"] = [_service(text) for text in services]
-    if "day" in chosen and jobs is None and "jobs" not in document:
-        asked = {"day": chosen.pop("day")}
-        document["services"] = [{**asked, **service} for service in document.get("services", ())]
-    _lay_over(document, "jobs", chosen)
-    directory = Path() if recipe is None or str(recipe) == "-" else Path(recipe).parent
+    for option, value in options.items():
+        if option in _PLACES and value is not None:
+            place, read = _PLACES[option]
+            _put(document, place, read(value))
+    _pass_day_to_services(document)
+    directory = Path() if recipe is None or str(recipe) == STANDARD_INPUT else Path(recipe).parent
     return ProblemRecipe.from_document(document, directory)
 
 
@@ -109,29 +99,41 @@ def _base(recipe: str | Path | None) -> dict[str, Any]:
     return dict(document)
 
 
-def _given(**options: Any) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
+def _put(document: dict[str, Any], place: str, value: Any) -> None:
+    """Put `value` at the dotted `place`, leaving the mappings that are shared with others as they are."""
+    *parts, last = place.split(".")
+    for part in parts:
+        inner = document.get(part)
+        document[part] = dict(inner) if isinstance(inner, Mapping) else {}
+        document = document[part]
+    document[last] = value
 
 
-def _lay_over(document: dict[str, Any], part: str, given: dict[str, Any]) -> None:
-    if not given:
-        return
-    base = document.get(part)
-    if not isinstance(base, Mapping):
-        document[part] = given
-        return
-    merged = {**base, **given}
-    if isinstance(base.get("format"), Mapping) and "format" in given:
-        merged["format"] = {**base["format"], **given["format"]}
-    document[part] = merged
+def _pass_day_to_services(document: dict[str, Any]) -> None:
+    jobs = document.get("jobs")
+    if isinstance(jobs, dict) and set(jobs) == {"day"}:
+        document["services"] = [{**jobs, **service} for service in document.get("services", ())]
+        del document["jobs"]
 
 
-def _cluster(text: str | None) -> str | None:
-    return text if text is None or is_spec(text) else str(Path(text).absolute())
+def _plain(value: Any) -> Any:
+    return value
 
 
-def _maybe(text: str | None, path: str) -> dict[str, str] | None:
-    return None if text is None else parse_pairs(text, path)
+def _file(value: str | Path) -> str:
+    return str(Path(value).absolute())
+
+
+def _cluster(text: str) -> str:
+    return text if is_spec(text) else _file(text)
+
+
+def _numbers(text: str) -> list[Any]:
+    return [_scalar(part) for part in text.split(",")]
+
+
+def _shares(text: str) -> dict[str, Any]:
+    return {kind: _scalar(share) for kind, share in parse_pairs(text, "--kinds").items()}
 
 
 def _scalar(text: str) -> Any:
@@ -155,5 +157,29 @@ def _service(text: str) -> dict[str, Any]:
         is_text = last in {"id", "file", "preset", "zone", "day_zone"} or "columns" in parts
         target[last] = value if is_text else _scalar(value)
     if "file" in service:
-        service["file"] = str(Path(service["file"]).absolute())
+        service["file"] = _file(service["file"])
     return service
+
+
+# Where each option goes in a recipe's document, and how its text is read.
+_PLACES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "name": ("name", _plain),
+    "seed": ("seed", _plain),
+    "cluster": ("cluster", _cluster),
+    "block_sizes": ("block_sizes", _plain),
+    "jobs": ("jobs.file", _file),
+    "preset": ("jobs.preset", _plain),
+    "columns": ("jobs.format.columns", lambda text: parse_pairs(text, "--columns")),
+    "zone": ("jobs.format.zone", _plain),
+    "duration_unit": ("jobs.format.duration_unit", _scalar),
+    "day": ("jobs.day", _scalar),
+    "day_zone": ("jobs.day_zone", _plain),
+    "priorities": ("jobs.priorities", _numbers),
+    "kinds": ("jobs.kinds", _shares),
+    "max_jobs": ("jobs.max_jobs", _plain),
+    "scale_gpus": ("jobs.scale_gpus", _plain),
+    "scale_duration": ("jobs.scale_duration", _plain),
+    "step_minutes": ("horizon.step_minutes", _plain),
+    "steps": ("horizon.steps", _plain),
+    "finish_inside": ("horizon.finish_inside", _plain),
+}
