@@ -35,7 +35,17 @@ $(VENV)/.develops: $(VENV)/.runs
 	@touch $@
 
 run: $(VENV)/.runs
-	@$(BIN)/python -m loadfactor.cli.demonstration $(OUT)
+	@mkdir -p $(OUT)
+	@echo; echo "==> a day from the logs that ship with loadfactor becomes a problem"
+	$(BIN)/loadfactor problem --sample --output $(OUT)/day.yaml --report $(OUT)/day-report.json
+	@echo; echo "==> the seven scenarios: every policy beside the bound and the published figures"
+	$(BIN)/loadfactor bench --quick
+	@echo; echo "==> the plan of the day"
+	$(BIN)/loadfactor allocate $(OUT)/day.yaml --output $(OUT)/plan.json
+	$(BIN)/loadfactor check $(OUT)/day.yaml $(OUT)/plan.json
+	@echo; echo "==> the day under two policies, as a page to look at"
+	$(BIN)/loadfactor compare $(OUT)/day.yaml --policies fifo,fast --html $(OUT)/day.html
+	@echo; echo "Problem, plan and picture are in $(OUT)/: open $(OUT)/day.html in a browser."
 
 test: lint unit
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loadfactor.cli.console import answers, remarks
+from loadfactor.cli.files import refuse_unwritable
 from loadfactor.cli.options import (
     BudgetOption,
     Format,
@@ -17,7 +18,6 @@ from loadfactor.cli.options import (
     ProblemArgument,
     SeedOption,
     TimeLimitOption,
-    refuse_unwritable,
 )
 
 if TYPE_CHECKING:

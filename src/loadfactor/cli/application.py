@@ -12,8 +12,9 @@ from loadfactor.cli.explain import explain
 from loadfactor.cli.policies import policies
 from loadfactor.cli.problem import problem
 from loadfactor.cli.schema import schema
+from loadfactor.cli.worth import worth
 
-COMMANDS = (allocate, check, explain, problem, policies, schema)
+COMMANDS = (allocate, check, explain, problem, policies, schema, worth)
 
 
 def application() -> typer.Typer:

@@ -35,7 +35,7 @@ def explain(
     seed: SeedOption = 0,
     format_: FormatOption = Format.TABLE,
 ) -> None:
-    """Say why each JOB is where it is: who is in the way, by which rule, and the cheapest change that would place it."""
+    """Say why each JOB is where it is: who is in its way, by which rule, and which change would place it."""
     refuse_second_standard_input(problem, *([] if plan is None else [plan]))
     from loadfactor.allocator import decide
     from loadfactor.explain import explain as explained

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -56,16 +55,3 @@ def refuse_second_standard_input(*sources: str) -> None:
     """Raise `InputError` where more than one document is to come from standard input."""
     if sources.count("-") > 1:
         raise InputError.of("-", "standard input can carry one document only", "name a file for the others")
-
-
-def refuse_unwritable(option: str, target: str | None, suffixes: tuple[str, ...] = ()) -> None:
-    """Raise `InputError` before any work is done if nothing can be written to `target`."""
-    if target is None:
-        return
-    path = Path(target)
-    if suffixes and path.suffix.lower() not in suffixes:
-        raise InputError.of(option, f"{target!r} ends in none of {', '.join(suffixes)}", "choose one of these endings")
-    if path.is_dir():
-        raise InputError.of(option, f"{target!r} is a directory", "name a file in it")
-    if not path.parent.is_dir():
-        raise InputError.of(option, f"the directory {str(path.parent)!r} does not exist", "create it first")

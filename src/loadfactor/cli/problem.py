@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from loadfactor.cli.console import remarks
-from loadfactor.cli.options import LARGEST_SEED, positive, refuse_unwritable
+from loadfactor.cli.files import refuse_unwritable
+from loadfactor.cli.options import LARGEST_SEED, positive
 from loadfactor.errors import InputError
 
 Text = str | None
@@ -19,13 +20,17 @@ def problem(
     recipe: Annotated[
         str | None, typer.Argument(metavar="RECIPE", help="Recipe document (JSON or YAML); options lie over it.")
     ] = None,
-    sample: Annotated[bool, typer.Option("--sample", help="Use the recipe and the logs that loadfactor ships.")] = False,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Use the recipe and the logs that loadfactor ships.")
+    ] = False,
     output: Annotated[
         Text, typer.Option(metavar="FILE", help="Write the problem to this file (.yaml or .json), not to the output.")
     ] = None,
     report: Annotated[Text, typer.Option(metavar="FILE", help="Write what became of every row, as JSON.")] = None,
     name: Annotated[Text, typer.Option(help="Name of the problem.")] = None,
-    cluster: Annotated[Text, typer.Option(help="Cluster as NODESxGPUS:TYPE, such as 16x8:H100-80GB, or a file.")] = None,
+    cluster: Annotated[
+        Text, typer.Option(help="Cluster as NODESxGPUS:TYPE, such as 16x8:H100-80GB, or a file.")
+    ] = None,
     block_sizes: Annotated[Text, typer.Option(help="power_of_two or whole_nodes.")] = None,
     jobs: Annotated[Text, typer.Option(metavar="FILE", help="Log of jobs (CSV, gzip accepted).")] = None,
     preset: Annotated[Text, typer.Option(help="Format of the log of jobs; an unknown one lists them all.")] = None,
@@ -48,7 +53,9 @@ def problem(
     finish_inside: Annotated[
         bool | None, typer.Option("--finish-inside/--open-ended", help="Whether all jobs must end in the horizon.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=LARGEST_SEED, help="Seed of everything dealt or drawn.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=LARGEST_SEED, help="Seed of everything dealt or drawn.")
+    ] = None,
 ) -> None:
     """Build a problem document from real data: a RECIPE, options, or options laid over a recipe."""
     given = {name: value for name, value in locals().items() if name not in {"sample", "output", "report", "service"}}

@@ -28,6 +28,16 @@ def progress_of(policy: str) -> Iterator[Callable[[Progress], None] | None]:
         yield report
 
 
+@contextmanager
+def steps_told() -> Iterator[Callable[[str], None]]:
+    """Yield what is told the step that a command has come to; it shows on a terminal alone."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with remarks().status("") as status:
+        yield status.update
+
+
 def progress_line(progress: Progress) -> str:
     """Return where the search stands, in one line."""
     line = f"{progress.seconds:6.2f} s  value {progress.value:,.2f}"
