@@ -1,0 +1,1 @@
+"""Reading logs and building problems from them."""
