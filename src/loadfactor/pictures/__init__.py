@@ -1,0 +1,5 @@
+"""Pictures of a plan: the grid of GPUs and time in the terminal, as an HTML page, as SVG and as PNG."""
+
+from loadfactor.pictures.static import png_picture, svg_picture
+
+__all__ = ["png_picture", "svg_picture"]
