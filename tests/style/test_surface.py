@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import entry_points
+from collections.abc import Iterator
+from importlib.metadata import entry_points, packages_distributions
+from pathlib import Path
 
 import pytest
 
 import loadfactor
-from tests.style.source import ROOT
+from tests.style.source import ROOT, SOURCE, parsed, python_files
 
 PUBLIC = {
     *("Cluster", "Node", "Unavailable", "Horizon", "Objective", "Job", "GpuRange", "Running", "Service", "Problem"),
@@ -56,6 +59,18 @@ def test_every_policy_that_we_announce_loads(name: str) -> None:
     assert policy.name == name
 
 
+def test_every_library_that_we_import_is_declared() -> None:
+    declared = {re.split(r"[<>=\[; ]", name)[0].lower() for name in PYPROJECT["project"]["dependencies"]}
+    distributions = packages_distributions()
+    imported = {name for path in python_files() if SOURCE in path.parents for name in _imports(path)}
+    foreign = imported - sys.stdlib_module_names - {"loadfactor"}
+    assert "numpy" in foreign
+    undeclared = {
+        name for name in foreign if not declared & {entry.lower() for entry in distributions.get(name, [name])}
+    }
+    assert undeclared - {"pydantic_core"} == set(), "add it to the dependencies (pydantic brings pydantic_core)"
+
+
 def test_every_library_is_pinned() -> None:
     project = PYPROJECT["project"]
     extras = [name for names in project["optional-dependencies"].values() for name in names]
@@ -63,3 +78,12 @@ def test_every_library_is_pinned() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pinned = {line.partition("==")[0].lower() for line in lines if "==" in line}
     assert wanted - pinned == set()
+
+
+def _imports(path: Path) -> Iterator[str]:
+    """Yield the top-level name of everything that a file imports."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
