@@ -11,7 +11,7 @@ import polars as pl
 from loadfactor.errors import Fault, InputError
 from loadfactor.sources.cells import Column, parse_moments, parse_numbers
 from loadfactor.sources.formats import DemandField, DemandFormat
-from loadfactor.sources.tables import LINE, Source, Table, read_table
+from loadfactor.sources.tables import LINE, Source, Table, line_of, read_table
 from loadfactor.units import SECONDS_PER_MINUTE
 
 Rates = npt.NDArray[np.float64]
@@ -45,16 +45,14 @@ def read_demand(source: Source, form: DemandFormat, name: str) -> DemandLog:
     table = read_table(source, form.layout, list(form.columns.values()), name)
     columns: dict[DemandField, Column] = {field: _parsed(table, field, form) for field in form.columns}
     faults = [*table.bad_rows, *(fault for column in columns.values() for fault in column.faults)]
-    bad = {int(fault.path.rsplit(":", 1)[1]) for fault in faults}
+    bad = [line_of(fault) for fault in faults]
     values: dict[str, pl.Series] = {field: column.values for field, column in columns.items()}
     frame = pl.DataFrame({LINE: table.frame[LINE], **values})
     faults += [
         Fault(f"{name}:{line}", "states no time", "add it, or drop the row")
-        for line in frame.filter(pl.col("time").is_null() & ~pl.col(LINE).is_in(list(bad)))[LINE]
+        for line in frame.filter(pl.col("time").is_null() & ~pl.col(LINE).is_in(bad))[LINE]
     ]
-    frame = frame.filter(~pl.col(LINE).is_in(list(bad)) & pl.col("time").is_not_null()).sort(
-        "time", maintain_order=True
-    )
+    frame = frame.filter(~pl.col(LINE).is_in(bad) & pl.col("time").is_not_null()).sort("time", maintain_order=True)
     if not frame.height:
         raise InputError(faults[:20] or [Fault(name, "holds no row that can be read", "choose another file")])
     return _binned(frame, form, _width(frame, form), faults, table)
@@ -100,7 +98,7 @@ def _binned(frame: pl.DataFrame, form: DemandFormat, width: float, faults: list[
             arrays[field] = arrays[field] * arrays["rate"]
     if "rate" not in frame.columns:  # a log of token rates: a bin is there where any rate is
         arrays["rate"] = np.fmax(arrays["input_tokens"], arrays["output_tokens"])
-    faults.sort(key=lambda fault: int(fault.path.rsplit(":", 1)[1]))
+    faults.sort(key=line_of)
     return DemandLog(
         first, width, arrays["rate"], arrays["input_tokens"], arrays["output_tokens"], arrays["coverage"],
         table.rows_read, tuple(faults),

@@ -9,7 +9,7 @@ import polars as pl
 from loadfactor.errors import Fault
 from loadfactor.sources.cells import Column, count_repeated_hour, parse_clock, parse_moments, parse_numbers, parse_tres
 from loadfactor.sources.formats import JobField, JobFormat
-from loadfactor.sources.tables import LINE, Source, Table, read_table
+from loadfactor.sources.tables import LINE, Source, Table, line_of, read_table
 
 MOMENTS: tuple[JobField, ...] = ("submit", "start", "end")
 TEXTS: tuple[JobField, ...] = ("id", "kind", "user")
@@ -44,11 +44,11 @@ def read_jobs(source: Source, form: JobFormat, name: str) -> JobLog:
     faults = [fault for column in columns.values() for fault in column.faults]
     values: dict[JobField, pl.Series] = {field: column.values for field, column in columns.items()}
     frame = _assembled(table, form, values)
+    frame = frame.filter(~pl.col(LINE).is_in([line_of(fault) for fault in faults]))
     faults += _impossible(frame, name)
-    bad_lines = {int(fault.path.rsplit(":", 1)[1]) for fault in faults}
-    sound = frame.filter(~pl.col(LINE).is_in(list(bad_lines)))
+    sound = frame.filter(~pl.col(LINE).is_in([line_of(fault) for fault in faults]))
     jobs = _gangs(sound) if form.same_id == "sum" else _numbered(sound)
-    ordered = sorted([*table.bad_rows, *faults], key=lambda fault: int(fault.path.rsplit(":", 1)[1]))
+    ordered = sorted([*table.bad_rows, *faults], key=line_of)
     repeated = _in_repeated_hour(table, form)
     return JobLog(jobs, table.rows_read, tuple(ordered), sound.height - jobs.height, repeated)
 

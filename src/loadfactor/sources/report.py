@@ -7,6 +7,7 @@ from typing import Any
 
 from loadfactor.errors import Fault
 from loadfactor.model.base import Noun
+from loadfactor.sources.tables import line_of
 
 BAD_ROWS_LISTED = 1000
 LINES_LISTED = 10
@@ -21,7 +22,7 @@ class BadRow(Noun):
     @classmethod
     def of(cls, fault: Fault) -> BadRow:
         """Return the bad row that a fault with the path `file:line` is about."""
-        return cls(line=int(fault.path.rsplit(":", 1)[1]), fact=fault.fact)
+        return cls(line=line_of(fault), fact=fault.fact)
 
 
 class LeftOut(Noun):

@@ -75,6 +75,11 @@ def read_table(source: Source, layout: Layout, columns: Sequence[str], name: str
     return builder.table()
 
 
+def line_of(fault: Fault) -> int:
+    """Return the line that a fault with the path `file:line` is about."""
+    return int(fault.path.rsplit(":", 1)[1])
+
+
 @dataclass
 class _Builder:
     """Collects records into chunks, so that the text of a large log is not held twice."""
