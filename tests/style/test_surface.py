@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import loadfactor
-from tests.style.source import ROOT, SOURCE, parsed, python_files
+from tests.style.source import ROOT, SOURCE, name_of, parsed, python_files
 
 PUBLIC = {
     *("Cluster", "Node", "Unavailable", "Horizon", "Objective", "Job", "GpuRange", "Running", "Service", "Problem"),
@@ -69,6 +69,13 @@ def test_every_library_that_we_import_is_declared() -> None:
         name for name in foreign if not declared & {entry.lower() for entry in distributions.get(name, [name])}
     }
     assert undeclared - {"pydantic_core"} == set(), "add it to the dependencies (pydantic brings pydantic_core)"
+
+
+def test_every_data_file_is_packaged() -> None:
+    patterns = PYPROJECT["tool"]["setuptools"]["package-data"]["loadfactor"]
+    packaged = {path for pattern in patterns for path in SOURCE.glob(pattern)}
+    data = {path for path in SOURCE.rglob("*") if path.is_file() and path.suffix not in {".py", ".pyc", ".nbi", ".nbc"}}
+    assert {name_of(path) for path in data - packaged} == set()
 
 
 def test_every_library_is_pinned() -> None:
