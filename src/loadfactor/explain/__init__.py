@@ -2,6 +2,7 @@
 
 from loadfactor.explain.explaining import explain
 from loadfactor.explain.findings import (
+    BEFORE_THE_HORIZON,
     Blocker,
     Change,
     Explanation,
@@ -13,6 +14,7 @@ from loadfactor.explain.findings import (
 )
 
 __all__ = [
+    "BEFORE_THE_HORIZON",
     "Blocker",
     "Change",
     "Explanation",

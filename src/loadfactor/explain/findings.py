@@ -14,6 +14,7 @@ ChangeKind = Literal[
     "plan_again", "fewer_gpus", "later_end", "open_end", "gpus_back", "max_swap", "max_gpus", "priority"
 ]
 Cause = Literal["max_gpus", "no_gpus", "swap_cap", "left_free", "chosen"]
+BEFORE_THE_HORIZON = -1
 _NOT_IN_DOCUMENT = "not_in_document"
 
 
@@ -106,8 +107,8 @@ class JobExplanation:
 class Shortfall:
     """Consecutive steps [`from_step`, `until_step`) in which a service holds less than its demand, for one cause.
 
-    `grow_from` is, where the swap cap (R4) is the cause, the step at which the service would have had to begin to grow;
-    -1 means before the horizon.
+    `grow_from` is, where the swap cap (R4) is the cause, the step at which the service would have had to begin to grow,
+    or BEFORE_THE_HORIZON.
     """
 
     from_step: int

@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from loadfactor.explain.blockers import obstacles_told
-from loadfactor.explain.findings import Blocker, Cause, Rule, ServiceExplanation, Shortfall
+from loadfactor.explain.findings import BEFORE_THE_HORIZON, Blocker, Cause, Rule, ServiceExplanation, Shortfall
 from loadfactor.explain.holdings import FREE, UNAVAILABLE, Holdings, Mask
 from loadfactor.explain.service_changes import changes_for_service
 from loadfactor.explain.telling import amount, at_step, count, in_steps
@@ -22,7 +22,6 @@ RULES: dict[Cause, Rule | None] = {
     "left_free": None,
     "chosen": "R1",
 }
-BEFORE_THE_HORIZON = -1
 
 
 def explain_service(holdings: Holdings, service: Service, trials: Trials | None) -> ServiceExplanation:

@@ -27,7 +27,7 @@ def worth_chart(worth: Worth, medium: Medium = "html") -> str:
 def _chart(worth: Worth) -> Any:
     import altair
 
-    parts = [_lines(worth, "value", "value", None, HEIGHT), _lines(worth, "utilization", "utilization", "%", STRIP)]
+    parts = [_lines(worth, "value", None, HEIGHT), _lines(worth, "utilization", "%", STRIP)]
     if worth.prices:
         parts.append(_prices(worth))
     title = altair.TitleParams(
@@ -36,15 +36,15 @@ def _chart(worth: Worth) -> Any:
     return altair.vconcat(*parts, title=title).resolve_scale(color="independent")
 
 
-def _lines(worth: Worth, field: str, title: str, form: str | None, height: int) -> Any:
+def _lines(worth: Worth, field: str, form: str | None, height: int) -> Any:
     import altair
 
     rows = _rows(worth)
     names = [worth.baseline_name, worth.allocator_name]
     axis = altair.Axis() if form is None else altair.Axis(format=form)
     base = altair.Chart(altair.InlineData(rows)).encode(
-        x=altair.X("GPUs:Q", title="GPUs", scale=altair.Scale(zero=False)),
-        y=altair.Y(f"{field}:Q", title=title, axis=axis),
+        x=altair.X("GPUs:Q", axis=altair.Axis(format="d", tickMinStep=1), scale=altair.Scale(zero=False)),
+        y=altair.Y(f"{field}:Q", axis=axis),
         color=altair.Color("policy:N", title=None, scale=altair.Scale(domain=names, range=list(COLOURS))),
     )
     line = base.mark_line(strokeWidth=2)

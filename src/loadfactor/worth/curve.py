@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from loadfactor.allocator import decide
 from loadfactor.errors import InputError
+from loadfactor.explain.telling import count
 from loadfactor.judge import judge
 from loadfactor.model import Metrics, Plan, Problem
 from loadfactor.policies import Effort
@@ -51,7 +52,7 @@ class Runs:
         """
         best: Plan | None = None
         for nodes in sorted(labels):
-            self.progress(f"{self.gpus(nodes):,} GPUs")
+            self.progress(count(self.gpus(nodes), "GPU"))
             larger = grown(self.problem, nodes)
             decision = decide(larger, self.allocator_name, self.effort)
             plan, metrics, is_carried = decision.plan, decision.verdict.metrics, False
@@ -78,7 +79,7 @@ class Runs:
         try:
             for nodes in range(0, most + 1, stride):
                 tried = nodes
-                self.progress(f"{self.baseline_name} on {self.gpus(nodes):,} GPUs")
+                self.progress(f"{self.baseline_name} on {count(self.gpus(nodes), 'GPU')}")
                 if self._reaches(nodes, value):
                     found = next(n for n in range(max(0, nodes - stride + 1), nodes + 1) if self._reaches(n, value))
                     return Match(self.gpus(found), found, self.growth(found), self.gpus(most), stride)

@@ -133,7 +133,8 @@ class _Model:
 
     def _service_within_swap_cap(self, service: Service) -> None:
         active = self._active(service)
-        most = float(self.problem.cluster.gpu_count if service.max_gpus is None else service.max_gpus)
+        # no bound by the cluster's size here: the capacity must bind, or its price would be hidden
+        most = np.inf if service.max_gpus is None else float(service.max_gpus)
         price = self.problem.objective.realtime_penalty * service.priority
         before: Any = None if service.held is None else float(len(service.held))
         for step, demand in enumerate(service.demand):

@@ -1,0 +1,118 @@
+"""The cheapest change, known by construction, and that every change told was verified."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from loadfactor.explain import JobExplanation, ServiceExplanation, explain
+from loadfactor.judge import judge
+from loadfactor.policies import Effort
+from tests.explain import examples
+from tests.explain.examples import change, explained, job, kinds, of_job, problem
+from tests.support.generators import SMALL, random_problem
+
+
+def test_blocked_only_by_the_swap_cap() -> None:
+    told = of_job(explained(examples.ramp_in_the_way()), "small")
+    assert kinds(told) == ["max_swap", "priority"]
+    cap = change(told, "max_swap")
+    assert (cap.subject, cap.before, cap.after, cap.cost, cap.gain) == ("chat", 0.0, 1.0, 0.0, 4.0)
+    # at 36 the four steps of the job are worth the 2 GPU-steps of 72 that chat would lose: the tie goes to chat
+    priority = change(told, "priority")
+    assert (priority.after, priority.cost) == (36.01, 144.0)
+
+
+def test_blocked_only_by_priority() -> None:
+    told = of_job(explained(examples.outranked()), "low")
+    priority = change(told, "priority")
+    assert (priority.before, priority.after) == (3.0, 5.01)
+    assert (priority.cost, priority.displaced) == (120.0, ("high",))
+    assert "raise its priority from 3 to 5.01 (5 does not do)" in priority.message
+    assert "costs the others 120, leaves out high" in priority.message
+    later = change(told, "later_end")
+    assert (later.after, later.cost) == (12.0, 0.0)
+    assert kinds(told) == ["later_end", "priority"]
+
+
+def test_one_step_longer() -> None:
+    told = of_job(explained(examples.one_step_short()), "second")
+    later = told.changes[0]
+    assert (later.kind, later.before, later.after, later.cost, later.proof) == (
+        "later_end",
+        6.0,
+        7.0,
+        0.0,
+        "constructed",
+    )
+    assert "fewer were not all tried" not in later.message
+    assert change(told, "open_end").cost == 0.0
+
+
+def test_gpus_back_from_unavailable_for_as_long_as_needed() -> None:
+    told = of_job(explained(examples.drained()), "steady")
+    back = change(told, "gpus_back")
+    assert (back.subject, back.cost, back.proof) == ("GPU 0", 0.0, "constructed")
+    assert back.message == "have GPU 0 back in steps [0, 3): it starts at step 0 on GPU 0; costs nobody anything"
+    assert back.problem.cluster.unavailable == ()
+
+
+def test_the_rest_of_an_outage_stays() -> None:
+    unavailable = [{"gpus": [0, 1], "from": 0, "until": 6}]
+    described = problem(6, 2, cluster={"unavailable": unavailable}, jobs=[job("late", 1.0, 1, 2, submit=3)])
+    back = change(of_job(explained(described), "late"), "gpus_back")
+    left = {(entry.gpus, entry.from_step, entry.until_step) for entry in back.problem.cluster.unavailable}
+    assert left == {((1,), 0, 6), ((0,), 0, 3), ((0,), 5, 6)}
+
+
+def test_fewer_gpus() -> None:
+    described = problem(4, [2, 1], jobs=[job("wide", 1.0, 4, 2)])
+    fewer = change(of_job(explained(described), "wide"), "fewer_gpus")
+    assert (fewer.before, fewer.after, fewer.gain) == (4.0, 2.0, 4.0)
+
+
+def test_a_longer_horizon_beyond_the_search_says_so() -> None:
+    described = problem(20, 1, jobs=[job("first", 9.0, 1, 20), job("second", 1.0, 1, 15)])
+    later = change(of_job(explained(described), "second"), "later_end")
+    assert later.after == 35.0
+    assert "(fewer were not all tried)" in later.message
+
+
+def test_where_nothing_helps_nothing_is_claimed() -> None:
+    described = problem(4, 2, jobs=[job("picky", 1.0, 1, 1, gpu_types=["B200"])])
+    told = of_job(explained(described), "picky")
+    assert told.changes == ()
+    assert any(text.startswith("any priority up to") for text in told.refuted)
+
+
+@pytest.mark.parametrize("policy", ["backfill", "fast"])
+def test_every_change_told_is_legal_and_does_what_it_says(policy: str) -> None:
+    found: Counter[str] = Counter()
+    for seed in range(12):
+        described = random_problem(seed, SMALL)
+        plan = examples.planned(described, policy)
+        told = explain(described, plan, policy_name=policy, effort=Effort(iterations=30))
+        before = judge(described, plan).metrics.value
+        items: list[JobExplanation | ServiceExplanation] = [*told.jobs, *told.services]
+        for item in items:
+            for made in item.changes:
+                verdict = judge(made.problem, made.plan)
+                assert verdict.legal, (seed, item.id, made.message)
+                found[made.kind] += 1
+                if item in told.jobs:
+                    assert any(placed.id == item.id for placed in made.plan.jobs)
+                if made.kind not in {"priority", "later_end"}:
+                    assert verdict.metrics.value == pytest.approx(before - made.cost + made.gain)
+                assert (made.problem == described) == (made.kind == "plan_again")
+    assert found["later_end"] > 10
+    assert found["fewer_gpus"] > 3
+    assert sum(found.values()) > 40
+
+
+def test_changes_come_cheapest_first() -> None:
+    for seed in range(8):
+        told = explained(random_problem(seed, SMALL), None)
+        for item in told.jobs:
+            costs = [round(made.cost, 6) for made in item.changes]
+            assert costs == sorted(costs)
