@@ -36,7 +36,7 @@ def half_open(start: int, end: int) -> str:
 
 def headline(scene: Scene) -> str:
     """Return the metrics of the plan in one line; without metrics only what the picture itself shows."""
-    return "  ·  ".join(_facts(scene))
+    return " · ".join(_facts(scene))
 
 
 def _facts(scene: Scene) -> Iterator[str]:
