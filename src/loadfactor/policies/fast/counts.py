@@ -173,26 +173,31 @@ def decode(
 
 
 @njit(cache=True)
-def move_jobs(order: Ints, sizes: Ints, jobs: Ints, options: Ints, random: npt.NDArray[np.uint64]) -> None:
-    """Change the permutation by a swap or an insertion, or the size of a moldable job."""
+def move_jobs(order: Ints, sizes: Ints, jobs: Ints, options: Ints, begin: Ints, random: npt.NDArray[np.uint64]) -> None:
+    """Let a job that waits or is left out choose earlier, swap two jobs, or change the size of a moldable one."""
     count = len(order)
-    kind = random_below(random, 8)
-    i, j = random_below(random, count), random_below(random, count)
+    i = random_below(random, count)
+    for _ in range(4):
+        if begin[order[i]] != jobs[order[i], SUBMIT]:
+            break
+        i = random_below(random, count)
+    job = order[i]
+    choices = jobs[job, LAST_OPTION] - jobs[job, FIRST_OPTION]
+    if choices > 1 and random_below(random, 6) == 0:
+        pick = random_below(random, choices + 1)
+        sizes[job] = ANY if pick == choices else options[jobs[job, FIRST_OPTION] + pick, SIZE]
+        return
+    j = random_below(random, count)
+    kind = random_below(random, 4)
     if kind == 0:
-        job = order[i]
-        choices = jobs[job, LAST_OPTION] - jobs[job, FIRST_OPTION]
-        if choices > 1:
-            pick = random_below(random, choices + 1)
-            sizes[job] = ANY if pick == choices else options[jobs[job, FIRST_OPTION] + pick, SIZE]
-            return
-    if kind < 4:
         order[i], order[j] = order[j], order[i]
         return
-    moved = order[i]
+    if kind < 3:
+        j = random_below(random, i + 1)
     step = 1 if i < j else -1
     for k in range(i, j, step):
         order[k] = order[k + step]
-    order[j] = moved
+    order[j] = job
 
 
 @njit(cache=True)
@@ -260,7 +265,7 @@ def anneal(
     copy(aims, trial_aims)
     for _ in range(iterations):
         trial_cost = cost
-        moves_aim = len(services) > 0 and random_below(random, 8) == 0
+        moves_aim = len(services) > 0 and random_below(random, 6) == 0
         if moves_aim or state.shape[1] == 0:
             if len(services) == 0:
                 break
@@ -268,7 +273,7 @@ def anneal(
             serve(trial_aims, services, service_pools, base, served, tried_curves)
             trial_cost = shortfall_cost(demand, price, tried_curves)
         else:
-            move_jobs(trial[0], trial[1], jobs, options, random)
+            move_jobs(trial[0], trial[1], jobs, options, begin, random)
         copy(served, free)
         trial_value = decode(trial[0], trial[1], jobs, options, reward, weight, free, chosen, begin) - trial_cost
         worse = value - trial_value

@@ -46,10 +46,10 @@ def list_items(
         count += 1
     for i in range(len(intervals)):
         service, start, end = intervals[i, 0], intervals[i, 1], intervals[i, 2]
-        if start < end:
+        if intervals[i, 3] == NOWHERE:
             items[count, 0], items[count, 1], items[count, 2] = 1, start, end
             items[count, 3], items[count, 4] = services[service, FIRST_GPU], services[service, LAST_GPU]
-            items[count, 5] = -1 - service
+            items[count, 5] = -1 - i
             cost[count] = PATCHABLE * price[service] * (end - start) + 1e-6
             volume[count] = -1e9 + start - end
             count += 1
@@ -66,22 +66,15 @@ def cells_of(grid: Bits, owner: Ints) -> None:
 
 
 @njit(cache=True)
-def mark_items(items: Ints, found: Ints, count: int, grid: Bits, reserved: Bits, where: Ints, intervals: Ints) -> int:
-    """Take the blocks that were found: jobs' first GPUs go to `where`, services' intervals to `reserved`.
-
-    The intervals without a GPU of their own are left at the head of `intervals`; returns how many they are.
-    """
-    left_over = 0
-    for i in range(count):
+def mark_items(items: Ints, found: Ints, grid: Bits, reserved: Bits, where: Ints, intervals: Ints) -> None:
+    """Take the blocks that were found: jobs' first GPUs go to `where`, those of intervals to their last column."""
+    for i in range(len(items)):
         if found[i] == NOWHERE:
-            if items[i, 5] < 0:
-                intervals[left_over, 0], intervals[left_over, 1] = -1 - items[i, 5], items[i, 1]
-                intervals[left_over, 2] = items[i, 2]
-                left_over += 1
             continue
         take(grid, found[i], items[i, 0], items[i, 1], items[i, 2])
         if items[i, 5] >= 0:
             where[items[i, 5]] = found[i]
         else:
-            take(reserved[-1 - items[i, 5]], found[i], 1, items[i, 1], items[i, 2])
-    return left_over
+            interval = -1 - items[i, 5]
+            intervals[interval, 3] = found[i]
+            take(reserved[intervals[interval, 0]], found[i], 1, items[i, 1], items[i, 2])

@@ -65,16 +65,22 @@ def misfit(busy: Bits, gpu: int, size: int, start: int, end: int, steps: int) ->
 
 
 @njit(cache=True)
-def best_block(busy: Bits, starts: Starts, low: int, high: int, size: int, start: int, end: int, steps: int) -> int:
-    """Return the first GPU of the best fitting block that is free in [start, end), or -1."""
+def best_block(
+    busy: Bits, starts: Starts, low: int, high: int, cursor: int, size: int, start: int, end: int, steps: int
+) -> int:
+    """Return the position in `starts` of the best fitting block that is free in [start, end), or -1.
+
+    The search begins at `cursor` and goes round once.
+    """
     best, least, feasible = NOWHERE, FAR, 0
-    for index in range(low, high):
+    for step in range(high - low):
+        index = cursor + step if cursor + step < high else cursor + step - high + low
         gpu = starts[index]
         if next_busy(busy, gpu, size, start, steps) < end:
             continue
         gap = misfit(busy, gpu, size, start, end, steps)
         if gap < least:
-            best, least = gpu, gap
+            best, least = index, gap
         feasible += 1
         if feasible >= ENOUGH or gap == 0:
             break
@@ -134,28 +140,3 @@ def insert(
     end = min(best_start + options[best_option, DURATION], steps)
     take(busy, best_gpu, options[best_option, SIZE], best_start, end)
     return best_gain
-
-
-@njit(cache=True)
-def settle(
-    job: int,
-    option: int,
-    start: int,
-    end: int,
-    busy: Bits,
-    options: Ints,
-    starts: Starts,
-    steps: int,
-    chosen: Ints,
-    begin: Ints,
-    where: Ints,
-) -> bool:
-    """Place the job in [start, end) on the best fitting block, if there is one."""
-    size = options[option, SIZE]
-    gpu = best_block(busy, starts, options[option, FIRST_BLOCK], options[option, LAST_BLOCK], size, start, end, steps)
-    where[job] = gpu
-    if gpu == NOWHERE:
-        return False
-    chosen[job], begin[job] = option, start
-    take(busy, gpu, size, start, end)
-    return True

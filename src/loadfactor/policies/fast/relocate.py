@@ -12,12 +12,25 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from loadfactor.policies.fast.counts import random_below
-from loadfactor.policies.fast.packing import insert, settle
-from loadfactor.policies.instance import DURATION, FIRST_OPTION, LAST_OPTION, SIZE, Floats, Ints, Starts
-from loadfactor.policies.occupancy import NOWHERE, Bits, release, take
+from loadfactor.policies.fast.counts import earliest_count, random_below
+from loadfactor.policies.fast.packing import best_block, insert
+from loadfactor.policies.instance import (
+    DURATION,
+    FIRST_BLOCK,
+    FIRST_OPTION,
+    LAST_BLOCK,
+    LAST_OPTION,
+    LAST_START,
+    POOL,
+    SIZE,
+    SUBMIT,
+    Floats,
+    Ints,
+    Starts,
+)
+from loadfactor.policies.occupancy import NOWHERE, Bits, lowest_bit, release, take
 
-MOST_REMOVED = 6
+MOST_REMOVED = 8
 MOST_ADDED = 5
 
 
@@ -25,18 +38,29 @@ MOST_ADDED = 5
 def pack(
     order: Ints, grid: Bits, options: Ints, starts: Starts, steps: int, chosen: Ints, begin: Ints, where: Ints
 ) -> None:
-    """Put every job that has a start on the best block there, in `order`, where there is one."""
+    """Put every job that has a start on the best block there, in `order`, where there is one.
+
+    Each kind of block is searched from where the last one was found, so that the full part is not read every time.
+    """
+    cursors = np.zeros(len(starts), dtype=np.int64)
     for job in order:
         option, start = chosen[job], begin[job]
-        if option != NOWHERE:
-            end = min(start + options[option, DURATION], steps)
-            settle(job, option, start, end, grid, options, starts, steps, chosen, begin, where)
+        if option == NOWHERE:
+            continue
+        size, end = options[option, SIZE], min(start + options[option, DURATION], steps)
+        low, high = options[option, FIRST_BLOCK], options[option, LAST_BLOCK]
+        index = best_block(grid, starts, low, high, max(cursors[low], low), size, start, end, steps)
+        if index != NOWHERE:
+            where[job] = starts[index]
+            cursors[low] = index
+            take(grid, where[job], size, start, end)
 
 
 @njit(cache=True)
 def insert_all(
     order: Ints,
     grid: Bits,
+    free: Ints,
     jobs: Ints,
     options: Ints,
     reward: Floats,
@@ -46,10 +70,48 @@ def insert_all(
     begin: Ints,
     where: Ints,
 ) -> None:
-    """Place the jobs that have no block yet at their earliest start anywhere, in `order`."""
+    """Place the jobs that have no block yet at their earliest start anywhere, in `order`.
+
+    `free` (P, T) counts the free GPUs of `grid`, so that a job for which there are too few is not looked for.
+    """
+    steps = len(weight) - 1
     for job in order:
-        if where[job] == NOWHERE:
-            insert(job, grid, jobs, options, reward, starts, weight, len(weight) - 1, chosen, begin, where)
+        if where[job] != NOWHERE or not _is_countable(job, free, jobs, options):
+            continue
+        insert(job, grid, jobs, options, reward, starts, weight, steps, chosen, begin, where)
+        if where[job] != NOWHERE and options[chosen[job], POOL] >= 0:
+            pool, size = options[chosen[job], POOL], options[chosen[job], SIZE]
+            for t in range(begin[job], min(begin[job] + options[chosen[job], DURATION], steps)):
+                free[pool, t] -= size
+
+
+@njit(cache=True)
+def _is_countable(job: int, free: Ints, jobs: Ints, options: Ints) -> bool:
+    """Return whether enough GPUs are free for some option of the job, wherever they lie."""
+    for option in range(jobs[job, FIRST_OPTION], jobs[job, LAST_OPTION]):
+        pool, size, duration = options[option, POOL], options[option, SIZE], options[option, DURATION]
+        if pool < 0:
+            return True
+        if earliest_count(free, pool, size, duration, jobs[job, SUBMIT], options[option, LAST_START]) != NOWHERE:
+            return True
+    return False
+
+
+@njit(cache=True)
+def count_free(grid: Bits, pool_of_gpu: Ints, free: Ints) -> None:
+    """Write the number of free GPUs of every pool and step to `free` (P, T)."""
+    for pool in range(free.shape[0]):
+        for t in range(free.shape[1]):
+            free[pool, t] = 0
+    for gpu in range(grid.shape[0]):
+        for word in range(grid.shape[1]):
+            idle = ~grid[gpu, word]
+            while idle != 0:
+                t = (word << 6) + lowest_bit(idle)
+                if t >= free.shape[1]:
+                    break
+                free[pool_of_gpu[gpu], t] += 1
+                idle &= idle - np.uint64(1)
 
 
 @njit(cache=True)
@@ -141,21 +203,37 @@ def _return_to(best: Ints, grid: Bits, options: Ints, steps: int, chosen: Ints, 
 
 @njit(cache=True)
 def _choose(moved: Ints, chosen: Ints, begin: Ints, where: Ints, options: Ints, random: npt.NDArray[np.uint64]) -> int:
-    """Choose a placed job and some that run near it, and some that are left out; return how many."""
-    count, number = len(where), 0
+    """Choose jobs to take out and some that are left out; return how many.
+
+    Most often the jobs that share GPUs and steps with the neighbourhood of one of them, so that a larger hole opens;
+    otherwise jobs that run at about the same time anywhere.
+    """
+    count = len(where)
     seed = random_below(random, count)
-    wanted = 1 + random_below(random, MOST_REMOVED)
-    centre, reach = begin[seed], 1 + random_below(random, 4)
-    if where[seed] != NOWHERE:
-        reach += options[chosen[seed], DURATION]
-    moved[0], number = seed, 1
-    for _ in range(4 * wanted):
-        job = random_below(random, count)
-        if number >= wanted:
+    for _ in range(8):
+        if where[seed] != NOWHERE:
             break
-        if where[job] != NOWHERE and abs(begin[job] - centre) <= reach and not _among(moved, number, job):
-            moved[number] = job
-            number += 1
+        seed = random_below(random, count)
+    moved[0], number = seed, 1
+    if where[seed] != NOWHERE:
+        wanted = 1 + random_below(random, MOST_REMOVED)
+        margin = random_below(random, 5)
+        low, high = begin[seed] - margin, begin[seed] + options[chosen[seed], DURATION] + margin
+        left, right = 0, 1 << 30
+        if random_below(random, 4) > 0:
+            reach = options[chosen[seed], SIZE] << random_below(random, 3)
+            left, right = where[seed] - reach, where[seed] + reach
+        offset = random_below(random, count)
+        for step in range(count):
+            job = step + offset if step + offset < count else step + offset - count
+            if number >= wanted:
+                break
+            option = chosen[job]
+            if job == seed or where[job] == NOWHERE or begin[job] >= high or where[job] >= right:
+                continue
+            if begin[job] + options[option, DURATION] > low and where[job] + options[option, SIZE] > left:
+                moved[number] = job
+                number += 1
     added = number + random_below(random, MOST_ADDED)
     for _ in range(2 * MOST_ADDED):
         job = random_below(random, count)

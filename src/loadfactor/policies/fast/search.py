@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,8 +13,9 @@ from loadfactor.policies.draft import Draft, Gpus
 from loadfactor.policies.fast.counts import ANY, NONE, anneal, serve
 from loadfactor.policies.fast.fitting import fit, place_free
 from loadfactor.policies.fast.items import cells_of, list_items, mark_items
-from loadfactor.policies.fast.relocate import improve, insert_all, pack, total_worth
+from loadfactor.policies.fast.relocate import count_free, improve, insert_all, pack, total_worth
 from loadfactor.policies.fast.serving import (
+    changes_of,
     cut_into_intervals,
     hand_out,
     keep_held_gpus,
@@ -24,9 +26,9 @@ from loadfactor.policies.fast.serving import (
 from loadfactor.policies.instance import DURATION, SIZE, Instance, Ints
 from loadfactor.policies.occupancy import Bits
 
-COUNTS_SHARE, FIT_SHARE = 0.35, 0.25
+COUNTS_SHARE, FIT_SHARE = 0.25, 0.15
 """Shares of a round's budget for the search in counts and for finding positions; the rest improves positions."""
-HEAT, POSITIONS_HEAT = 0.25, 0.03
+HEAT, POSITIONS_HEAT = 0.03, 0.03
 """First temperatures as shares of the mean worth of a job."""
 COOLING = 0.005
 """Last temperature as a share of the first."""
@@ -74,8 +76,22 @@ class Layout:
     begin: Ints
     where: Ints
     changes: Ints
-    grid: Bits
     value: float
+
+
+@dataclass
+class Positions:
+    """Where everything of a decoding in counts came to lie; `where` is -1 for jobs without a block.
+
+    `grid` has all of it taken, `reserved` (S, N, W) the part of every service; `whole` says that every interval has a GPU
+    of its own from start to end.
+    """
+
+    grid: Bits
+    reserved: Bits
+    where: Ints
+    intervals: Ints
+    whole: bool = False
 
 
 class Search:
@@ -108,8 +124,8 @@ class Search:
     def _round(self, budget: Budget, seconds: float) -> None:
         begin = time.perf_counter()
         self._search_counts(budget, seconds * COUNTS_SHARE)
-        grid, reserved, where = self._find_positions(budget, seconds * FIT_SHARE)
-        self._improve(budget, seconds - (time.perf_counter() - begin), grid, reserved, where)
+        found = self._find_positions(budget, seconds * FIT_SHARE)
+        self._improve(budget, seconds - (time.perf_counter() - begin), found)
 
     def _search_counts(self, budget: Budget, seconds: float) -> None:
         value = -np.inf
@@ -128,99 +144,114 @@ class Search:
         )  # fmt: skip
         return value
 
-    def _find_positions(self, budget: Budget, seconds: float) -> tuple[Bits, Bits, Ints]:
+    def _find_positions(self, budget: Budget, seconds: float) -> Positions:
         i = self.instance
-        grid = i.grid.copy()
-        reserved = np.zeros((len(i.services), *grid.shape), dtype=np.uint64)
-        where = np.full(len(i.jobs), NONE, dtype=np.int64)
-        intervals = np.empty((cut_into_intervals(self.curves, _NO_INTERVALS), 3), dtype=np.int64)
+        intervals = np.empty((cut_into_intervals(self.curves, _NO_INTERVALS), 4), dtype=np.int64)
         cut_into_intervals(self.curves, intervals)
+        found = Positions(
+            grid=i.grid.copy(),
+            reserved=np.zeros((len(i.services), *i.grid.shape), dtype=np.uint64),
+            where=np.full(len(i.jobs), NONE, dtype=np.int64),
+            intervals=intervals,
+        )
         ranked = longest_first(intervals, i.steps)
-        keep_held_gpus(intervals, ranked, i.held, grid, reserved, i.steps)
-        if grid.shape[0] * i.steps <= LARGEST_FITTED_GRID:
-            self._fit(budget, seconds, intervals, grid, reserved, where)
-        else:
-            reserve_services(intervals, ranked, i.service_pools, i.pool_of_gpu, grid, reserved, i.steps)
+        whole = keep_held_gpus(intervals, ranked, i.services, i.held, found.grid, found.reserved, i.steps)
+        if found.grid.shape[0] * i.steps <= LARGEST_FITTED_GRID:
+            self._fit(budget, seconds, found)
+        reserved = reserve_services(
+            intervals, ranked, i.service_pools, i.pool_of_gpu, found.grid, found.reserved, i.steps
+        )
+        found.whole = whole and reserved
+        if found.grid.shape[0] * i.steps > LARGEST_FITTED_GRID:
             order = np.lexsort((-i.options[self.chosen, DURATION], -i.options[self.chosen, SIZE]))
-            pack(order, grid, i.options, i.starts, i.steps, self.chosen, self.begin, where)
-        return grid, reserved, where
+            pack(order, found.grid, i.options, i.starts, i.steps, self.chosen, self.begin, found.where)
+        return found
 
-    def _fit(self, budget: Budget, seconds: float, intervals: Ints, grid: Bits, reserved: Bits, where: Ints) -> None:
+    def _fit(self, budget: Budget, seconds: float, found: Positions) -> None:
         i = self.instance
-        most = len(i.jobs) + len(intervals)
+        most = len(i.jobs) + len(found.intervals)
         items, cost, volume = np.empty((most, 6), dtype=np.int64), np.empty(most), np.empty(most)
         count = list_items(
-            self.chosen, self.begin, i.options, i.reward, i.weight, intervals, i.services, i.price, items, cost, volume
-        )
-        owner = np.empty((grid.shape[0], i.steps), dtype=np.int64)
-        cells_of(grid, owner)
-        found = np.empty(count, dtype=np.int64)
-        order = np.argsort(volume[:count], kind="stable")
-        place_free(items[:count], order, i.starts, owner, found)
-        penalty = cost[:count].copy()
+            self.chosen, self.begin, i.options, i.reward, i.weight, found.intervals, i.services, i.price,
+            items, cost, volume,
+        )  # fmt: skip
+        items, cost = items[:count], cost[:count]
+        owner = np.empty((found.grid.shape[0], i.steps), dtype=np.int64)
+        cells_of(found.grid, owner)
+        where = np.empty(count, dtype=np.int64)
+        place_free(items, np.argsort(volume[:count], kind="stable"), i.starts, owner, where)
+        penalty = cost.copy()
         until = time.perf_counter() + seconds
-        while (lost := fit(FIT_CHUNK, items[:count], cost[:count], penalty, i.starts, owner, self.random, found)) > 0:
+        while fit(FIT_CHUNK, items, cost, penalty, i.starts, owner, self.random, where) > 0:
             if budget.iterations is not None or time.perf_counter() > until:
                 break
-        self.lost = lost
-        left_over = mark_items(items, found, count, grid, reserved, where, intervals)
-        ranked = np.arange(left_over)
-        reserve_services(intervals, ranked, i.service_pools, i.pool_of_gpu, grid, reserved, i.steps)
+        mark_items(items, where, found.grid, found.reserved, found.where, found.intervals)
 
-    def _improve(self, budget: Budget, seconds: float, grid: Bits, reserved: Bits, where: Ints) -> None:
+    def _improve(self, budget: Budget, seconds: float, found: Positions) -> None:
         i = self.instance
         begin = time.perf_counter()
-        chosen, start = self.chosen.copy(), self.begin.copy()
-        insert_all(self.state[0], grid, i.jobs, i.options, i.reward, i.starts, i.weight, chosen, start, where)
-        self._keep(chosen, start, where, grid, reserved)
+        chosen, start, where = self.chosen.copy(), self.begin.copy(), found.where
+        if (where == NONE).any():
+            free = np.empty_like(i.free)
+            count_free(found.grid, i.pool_of_gpu, free)
+            insert_all(
+                self.state[0], found.grid, free, i.jobs, i.options, i.reward, i.starts, i.weight, chosen, start, where
+            )
+        self._keep(chosen, start, found)
         gain = 0.0
         for iterations, hot, cold in budget.chunks(seconds - (time.perf_counter() - begin) if len(i.jobs) else 0.0):
             cooling = (cold / hot) ** (1 / iterations)
             gain += improve(
-                iterations, POSITIONS_HEAT * i.mean_worth * hot, cooling, grid, i.jobs, i.options, i.reward, i.starts,
-                i.weight, self.random, chosen, start, where,
+                iterations, POSITIONS_HEAT * i.mean_worth * hot, cooling, found.grid, i.jobs, i.options, i.reward,
+                i.starts, i.weight, self.random, chosen, start, where,
             )  # fmt: skip
         if gain > 0:
-            self._keep(chosen, start, where, grid, reserved)
+            self._keep(chosen, start, found)
 
-    def _keep(self, chosen: Ints, begin: Ints, where: Ints, grid: Bits, reserved: Bits) -> None:
-        """Hand out GPUs to the services around the jobs, and keep the layout if it is the best so far."""
+    def _keep(self, chosen: Ints, begin: Ints, found: Positions) -> None:
+        """Give the services their GPUs around the jobs, and keep the layout if it is the best so far."""
         i = self.instance
-        reward = total_worth(i.options, i.reward, i.weight, chosen, begin, where)
-        for curves in self._wanted():
-            rest = grid.copy()
-            changes = self._hand_out(curves, rest, reserved)
+        reward = total_worth(i.options, i.reward, i.weight, chosen, begin, found.where)
+        for changes in self._candidates(found):
             value = reward - unmet_cost(changes, i.services, i.demand, i.price)
             if self.best is None or value > self.best.value + 1e-9:
-                self.best = Layout(chosen.copy(), begin.copy(), where.copy(), changes, rest, value)
+                self.best = Layout(chosen.copy(), begin.copy(), found.where.copy(), changes, value)
 
-    def _wanted(self) -> list[Ints]:
-        """Return the curves that were planned, and those that meet all demand where they differ.
-
-        A job that did not get its block leaves GPUs idle, and a service may have them.
-        """
+    def _candidates(self, found: Positions) -> Iterator[Ints]:
+        """Yield ways to give the services their GPUs: as reserved, and where that falls short, around the jobs."""
         i = self.instance
-        if not len(i.services) or (self.aims == i.demand).all():
-            return [self.curves]
-        curves, free = np.empty_like(self.curves), np.empty_like(i.free)
-        serve(i.demand, i.services, i.service_pools, i.free, free, curves)
-        return [self.curves, curves]
+        served = found.whole and (self.aims == i.demand).all()
+        if found.whole:
+            changes = np.empty((2 * len(found.intervals) + int((i.held != NONE).sum()), 4), dtype=np.int64)
+            count = changes_of(found.intervals, i.services, i.held, changes)
+            yield _in_order(changes[:count], i.steps)
+        else:
+            yield self._hand_out(self.curves, found)
+        if not served:
+            curves, free = np.empty_like(self.curves), np.empty_like(i.free)
+            serve(i.demand, i.services, i.service_pools, i.free, free, curves)
+            yield self._hand_out(curves, found)
 
-    def _hand_out(self, curves: Ints, grid: Bits, reserved: Bits) -> Ints:
+    def _hand_out(self, curves: Ints, found: Positions) -> Ints:
         i = self.instance
-        room = 4 * len(i.services) * i.steps + 256
+        room = 8 * len(i.services) * i.steps + 4 * len(found.intervals) + 64
         while True:
-            changes, tried = np.empty((room, 4), dtype=np.int64), grid.copy()
+            changes, tried = np.empty((room, 4), dtype=np.int64), found.grid.copy()
             count = hand_out(
-                i.by_price, curves, i.services, i.service_pools, i.pool_of_gpu, i.held, tried, reserved, changes
+                i.by_price, curves, i.services, i.service_pools, i.pool_of_gpu, i.held, tried, found.reserved, changes
             )
             if count <= room:
-                grid[:] = tried
-                return changes[np.argsort(changes[:count, 0], kind="stable")]
+                return _in_order(changes[:count], i.steps)
             room = count
 
 
-_NO_INTERVALS = np.empty((0, 3), dtype=np.int64)
+def _in_order(changes: Ints, steps: int) -> Ints:
+    """Return the changes by service and step, those at the end of the horizon left out; at a step, the taken first."""
+    inside = changes[changes[:, 1] < steps]
+    return inside[np.lexsort((inside[:, 3], inside[:, 1], inside[:, 0]))]
+
+
+_NO_INTERVALS = np.empty((0, 4), dtype=np.int64)
 
 
 def draft_of(instance: Instance, layout: Layout) -> Draft:
@@ -232,28 +263,30 @@ def draft_of(instance: Instance, layout: Layout) -> Draft:
     ):
         if gpu != NONE:
             placed[job.id] = (start, tuple(range(gpu, gpu + size)))
-    return Draft(instance.problem, placed, _allocations(instance, layout.changes.tolist()))
+    return Draft(instance.problem, placed, _allocations(instance, layout.changes))
 
 
-def _allocations(instance: Instance, changes: list[list[int]]) -> list[list[Gpus]]:
+def _allocations(instance: Instance, changes: Ints) -> list[list[Gpus]]:
     """Return the GPUs of every service at every step; steps without a change share one tuple."""
-    allocations: list[list[Gpus]] = []
-    position = 0
-    for index, service in enumerate(instance.problem.services):
-        held = set(service.held or ())
-        current: Gpus = tuple(sorted(held))
-        allocation: list[Gpus] = []
-        while position < len(changes) and changes[position][0] == index:
-            step = changes[position][1]
-            allocation += [current] * (step - len(allocation))
-            while position < len(changes) and changes[position][:2] == [index, step]:
-                _, _, gpu, given = changes[position]
-                if given > 0:
-                    held.add(gpu)
-                else:
-                    held.discard(gpu)
-                position += 1
-            current = tuple(sorted(held))
-        allocation += [current] * (instance.steps - len(allocation))
-        allocations.append(allocation)
-    return allocations
+    bounds = np.searchsorted(changes[:, 0], np.arange(len(instance.services) + 1)).tolist()
+    return [
+        _allocation(instance.problem.services[index].held or (), changes[low:high], instance.steps)
+        for index, (low, high) in enumerate(pairwise(bounds))
+    ]
+
+
+def _allocation(held: Gpus, changes: Ints, steps: int) -> list[Gpus]:
+    gpus = np.unique(np.concatenate([np.array(held, dtype=np.int64), changes[:, 2]]))
+    holds = np.zeros(len(gpus), dtype=np.int64)
+    holds[np.searchsorted(gpus, np.array(held, dtype=np.int64))] = 1
+    allocation: list[Gpus] = []
+    current = tuple(held)
+    at, low = np.searchsorted(gpus, changes[:, 2]), 0
+    step_of = changes[:, 1].tolist()
+    while low < len(step_of):
+        step = step_of[low]
+        high = int(np.searchsorted(changes[:, 1], step + 1))
+        np.add.at(holds, at[low:high], changes[low:high, 3])
+        allocation += [current] * (step - len(allocation))
+        current, low = tuple(gpus[holds > 0].tolist()), high
+    return allocation + [current] * (steps - len(allocation))

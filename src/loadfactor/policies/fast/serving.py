@@ -31,26 +31,28 @@ def level_at(curves: Ints, service: int, t: int) -> int:
 
 @njit(cache=True)
 def cut_into_intervals(curves: Ints, intervals: Ints) -> int:
-    """Write (service, start, end) of every interval of one GPU to `intervals`; return how many there are.
+    """Write (service, start, end, -1) of every interval of one GPU to `intervals`; return how many there are.
 
-    Called once with no room to learn the number, and once with it.
+    A rise opens intervals and a fall closes those opened last, which are the levels of the curve. Called once with no room
+    to learn the number, and once with it. The last column is for the GPU that will be found.
     """
     steps, count = curves.shape[2], 0
     for service in range(curves.shape[0]):
-        highest = 0
+        level, highest = 0, 0
         for t in range(steps):
             highest = max(highest, level_at(curves, service, t))
-        for level in range(1, highest + 1):
-            start = NOWHERE
-            for t in range(steps + 1):
-                inside = t < steps and level_at(curves, service, t) >= level
-                if inside and start == NOWHERE:
-                    start = t
-                elif not inside and start != NOWHERE:
-                    if count < len(intervals):
-                        intervals[count, 0], intervals[count, 1], intervals[count, 2] = service, start, t
-                    count += 1
-                    start = NOWHERE
+        opened = np.empty(highest, dtype=np.int64)
+        for t in range(steps + 1):
+            wanted = level_at(curves, service, t) if t < steps else 0
+            while level < wanted:
+                opened[level] = t
+                level += 1
+            while level > wanted:
+                level -= 1
+                if count < len(intervals):
+                    intervals[count, 0], intervals[count, 1], intervals[count, 2] = service, opened[level], t
+                    intervals[count, 3] = NOWHERE
+                count += 1
     return count
 
 
@@ -72,14 +74,35 @@ def longest_first(intervals: Ints, steps: int) -> Ints:
 
 
 @njit(cache=True)
-def keep_held_gpus(intervals: Ints, ranked: Ints, held: Ints, grid: Bits, reserved: Bits, steps: int) -> None:
-    """Let the intervals that begin at step 0 begin on held GPUs, and shorten them by what these cover.
+def keep_held_gpus(
+    intervals: Ints, ranked: Ints, services: Ints, held: Ints, grid: Bits, reserved: Bits, steps: int
+) -> bool:
+    """Let the intervals that begin at step 0 begin on held GPUs; return whether each of them could stay there to its end.
 
-    The longest interval gets the GPU that stays free longest, so that neither end comes as a surprise (R4).
+    The longest interval gets the GPU that stays free longest, so that neither end comes as a surprise (R4). An interval
+    that begins on a held GPU gets it in its last column; one that cannot stay is shortened by what the GPU covers.
     """
+    whole = True
     for i in ranked:
-        if intervals[i, 1] == 0:
-            intervals[i, 1] = keep_held(intervals[i, 0], intervals[i, 2], held, grid, reserved, steps)
+        if intervals[i, 1] != 0 or services[intervals[i, 0], HELD] <= 0:
+            continue
+        best, reach = NOWHERE, 0
+        for gpu in range(len(held)):
+            if held[gpu] == intervals[i, 0]:
+                until = next_busy(grid, gpu, 1, 0, steps)
+                if until > reach:
+                    best, reach = gpu, until
+        if best == NOWHERE:
+            continue
+        end = min(reach, intervals[i, 2])
+        take(grid, best, 1, 0, end)
+        take(reserved[intervals[i, 0]], best, 1, 0, end)
+        if end < intervals[i, 2]:
+            whole = False
+            intervals[i, 1] = end
+        else:
+            intervals[i, 3] = best
+    return whole
 
 
 @njit(cache=True)
@@ -91,35 +114,48 @@ def reserve_services(
     grid: Bits,
     reserved: Bits,
     steps: int,
-) -> None:
-    """Reserve a GPU for every interval, in the order `ranked`, from the top of the cluster.
+) -> bool:
+    """Reserve a GPU for every interval that has none, in the order `ranked`; return whether each got one to itself.
 
-    `grid` holds what is taken already and receives the reservations too, `reserved` (S, N, W) each service's own.
+    From the top of the cluster. `grid` holds what is taken already and receives the reservations too, `reserved`
+    (S, N, W) each service's own.
     """
+    whole = True
     service, start, end, cursor = NOWHERE, 0, 0, 0
     for i in ranked:
+        if intervals[i, 3] != NOWHERE:
+            continue
         if intervals[i, 0] != service or intervals[i, 1] != start or intervals[i, 2] != end:
             service, start, end = intervals[i, 0], intervals[i, 1], intervals[i, 2]
             cursor = grid.shape[0] - 1
-        if start < end:
-            cursor = reserve_highest(service, start, end, cursor, service_pools, pool_of_gpu, grid, reserved, steps)
+        cursor = reserve_highest(service, start, end, cursor, service_pools, pool_of_gpu, grid, reserved, steps)
+        intervals[i, 3] = cursor
+        whole = whole and cursor != NOWHERE
+    return whole
 
 
 @njit(cache=True)
-def keep_held(service: int, end: int, held: Ints, grid: Bits, reserved: Bits, steps: int) -> int:
-    """Reserve the held GPU that stays free longest from step 0 up to `end`; return the step up to which it could be."""
-    best, reach = NOWHERE, 0
+def changes_of(intervals: Ints, services: Ints, held: Ints, changes: Ints) -> int:
+    """Write what giving every interval its GPU changes: rows (service, step, GPU, ±1), in no order; return how many.
+
+    Only for intervals that all have a GPU of their own. The swaps are those of the curve, so R4 holds.
+    """
+    count = 0
+    kept = np.zeros(len(held), dtype=np.bool_)
+    for i in range(len(intervals)):
+        service, start, end, gpu = intervals[i, 0], intervals[i, 1], intervals[i, 2], intervals[i, 3]
+        if start == 0 and held[gpu] == service:
+            kept[gpu] = True
+        else:
+            changes[count, 0], changes[count, 1], changes[count, 2], changes[count, 3] = service, start, gpu, 1
+            count += 1
+        changes[count, 0], changes[count, 1], changes[count, 2], changes[count, 3] = service, end, gpu, -1
+        count += 1
     for gpu in range(len(held)):
-        if held[gpu] == service:
-            until = next_busy(grid, gpu, 1, 0, steps)
-            if until > reach:
-                best, reach = gpu, until
-    if best == NOWHERE:
-        return 0
-    reach = min(reach, end)
-    take(grid, best, 1, 0, reach)
-    take(reserved[service], best, 1, 0, reach)
-    return reach
+        if held[gpu] != NOWHERE and not kept[gpu]:
+            changes[count, 0], changes[count, 1], changes[count, 2], changes[count, 3] = held[gpu], 0, gpu, -1
+            count += 1
+    return count
 
 
 @njit(cache=True)
