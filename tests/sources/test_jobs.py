@@ -77,7 +77,7 @@ def test_control_characters_stay_out_of_ids() -> None:
 )
 def test_a_format_that_cannot_do_is_refused(columns: dict[str, str], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        JobFormat(columns=columns)  # type: ignore[arg-type]
+        JobFormat(columns=columns)
     assert message in str(caught.value)
 
 

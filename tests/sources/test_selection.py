@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadfactor.errors import InputError
@@ -14,7 +15,7 @@ from loadfactor.sources import BuildReport, JobsReport, build_problem
 from tests.sources.logs import jobs_text, recipe_with
 
 
-def built(directory: Path, *rows: str, **changes: object) -> tuple[Problem, JobsReport]:
+def built(directory: Path, *rows: str, **changes: Any) -> tuple[Problem, JobsReport]:
     columns = changes.pop("columns", "id,submit,seconds,gpus")
     problem, report = build_problem(recipe_with(directory, jobs=jobs_text(*rows, columns=str(columns)), **changes))
     assert report.jobs is not None
@@ -219,6 +220,7 @@ def test_a_short_day_has_23_steps_and_its_local_midnight(tmp_path: Path) -> None
     assert report.bad_rows == 1
 
 
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.integers(-40, 30), st.integers(0, 50_000), st.floats(0, 20)), min_size=1, max_size=40),
     st.sampled_from(["power_of_two", "whole_nodes"]),

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from loadfactor.errors import Fault, InputError
-from loadfactor.model import Cluster, read_document
+from loadfactor.model import Cluster, limits, read_document
 from loadfactor.model.faults import faults_of
 
 MEMORY_GIB: Mapping[str, float] = MappingProxyType(
@@ -44,26 +44,29 @@ def is_spec(text: str) -> bool:
     return re.match(r"\d+x\d+", text) is not None
 
 
-def parse_cluster(spec: str) -> Cluster:
+def parse_cluster(spec: str, path: str = "cluster") -> Cluster:
     """Return the cluster that a line describes: `NODESxGPUS[:TYPE[/GIB]]`, several joined by commas.
 
     Nodes are named node-0, node-1, … through all parts. Memory comes from `MEMORY_GIB` unless it is stated. Raises
-    `InputError` for a part that does not fit, and for a number that the model refuses.
+    `InputError`, its paths starting with `path`, for a part that does not fit and a number that the model refuses.
     """
     parts = [part.strip() for part in spec.split(",")]
     matches = [_PART.fullmatch(part) for part in parts]
     faults = [
-        Fault("cluster", f"{part!r} is no part of a cluster", "write NODESxGPUS[:TYPE[/GIB]], such as 16x8:H100-80GB")
+        Fault(path, f"{part!r} is no part of a cluster", "write NODESxGPUS[:TYPE[/GIB]], such as 16x8:H100-80GB")
         for part, match in zip(parts, matches, strict=True)
         if match is None
     ]
     if faults:
         raise InputError(faults)
     groups = [match.groupdict() for match in matches if match]
-    shapes = [shape for group in groups for shape in [_node_shape(group)] * min(int(group["nodes"]), 100_000)]
+    count = sum(int(group["nodes"]) for group in groups)
+    if count > limits.MAX_NODES:
+        raise InputError.of(path, f"{count} nodes, and at most {limits.MAX_NODES} are accepted", "split the cluster")
+    shapes = [shape for group in groups for shape in [_node_shape(group)] * int(group["nodes"])]
     width = len(str(max(len(shapes) - 1, 0)))
     nodes = [{"name": f"node-{index:0{width}d}", **shape} for index, shape in enumerate(shapes)]
-    return cluster_of({"nodes": nodes})
+    return cluster_of({"nodes": nodes}, path)
 
 
 def read_cluster(path: str | Path) -> Cluster:

@@ -134,7 +134,7 @@ def _cluster_of_spec(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return parse_cluster(value)
+        return parse_cluster(value, "")
     except InputError as error:
         raise contradictions(error.faults) from None
 
