@@ -6,7 +6,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
-NO_STYLE = Style()
+BLANK = (" ", Style())
 
 
 def printable(text: str) -> str:
@@ -31,7 +31,7 @@ class Line:
     """A fixed number of terminal cells."""
 
     def __init__(self, width: int) -> None:
-        self._cells: list[tuple[str, Style]] = [(" ", NO_STYLE)] * width
+        self._cells: list[tuple[str, Style]] = [BLANK] * width
 
     def put(self, column: int, glyph: str, style: Style) -> None:
         """Fill the cell at `column` with a glyph of one cell."""
@@ -55,7 +55,7 @@ class Line:
     def text(self) -> Text:
         """Return the line, trailing blanks left out."""
         line = Text(no_wrap=True, overflow="crop")
-        for glyph, style in self._cells:
+        used = max((at + 1 for at, cell in enumerate(self._cells) if cell != BLANK), default=0)
+        for glyph, style in self._cells[:used]:
             line.append(glyph, style)
-        line.rstrip()
         return line

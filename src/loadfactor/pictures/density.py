@@ -40,7 +40,7 @@ def foremost_owners(codes: Codes, steps_per_column: int) -> Codes:
 
 
 def row_edges(cluster: Cluster, most: int) -> list[int]:
-    """Return the first GPUs of at most `most` rows, and N: single GPUs, else whole nodes, else parts of few large nodes."""
+    """Return the first GPUs of at most `most` rows, and N: single GPUs, whole nodes or parts of large nodes."""
     count = cluster.gpu_count
     if count <= most:
         return list(range(count + 1))

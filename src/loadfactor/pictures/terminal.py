@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from math import isnan
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -17,7 +18,6 @@ from loadfactor.pictures.clock import Clock
 from loadfactor.pictures.density import (
     FIRST_OWNER,
     IDLE,
-    SERVICES,
     UNAVAILABLE,
     density,
     foremost_owners,
@@ -124,9 +124,9 @@ class _Drawing:
         lines = [self._new_line(self._row_name(gpu, gpu + 1), str(gpu)) for gpu in range(self.scene.gpu_count)]
         for gpu, line in enumerate(lines):
             for column, code in enumerate(codes[gpu].tolist()):
-                below = gpu + 1 < len(lines) and codes[gpu + 1, column] == code
-                self._fill(line, column, *self._look(code, last_row=not below))
-                if 0 <= code - FIRST_OWNER < len(self.scene.jobs):
+                below = int(codes[gpu + 1, column]) if gpu + 1 < len(lines) else IDLE
+                self._fill(line, column, *self._look(code, above_another=below != code and self._is_job(below)))
+                if self._is_job(code):
                     row = codes[gpu]
                     starts = column == 0 or row[column - 1] != code
                     self._edge(line, column, starts, column + 1 == len(row) or row[column + 1] != code)
@@ -137,14 +137,17 @@ class _Drawing:
                 self._label(lines, codes.tolist(), code, largest_box(boxes), name)
         return lines
 
-    def _look(self, code: int, *, last_row: bool) -> tuple[str, Style]:
+    def _is_job(self, code: int) -> bool:
+        return 0 <= code - FIRST_OWNER < len(self.scene.jobs)
+
+    def _look(self, code: int, *, above_another: bool) -> tuple[str, Style]:
         if code == IDLE:
             return self.style.idle
         if code == UNAVAILABLE:
             return self.style.unavailable
         index = code - FIRST_OWNER
         if index < len(self.scene.jobs):
-            return self.style.job(self.scene.jobs[index].job.kind, last_row=last_row)
+            return self.style.job(self.scene.jobs[index].job.kind, above_another=above_another)
         return self.style.service(index - len(self.scene.jobs))
 
     def _fill(self, line: Line, column: int, glyph: str, style: Style) -> None:
@@ -185,7 +188,7 @@ class _Drawing:
             line = self._new_line(self._row_name(first, until))
             for column in range(self.columns):
                 share = float(groups.busy[row, column])
-                if share != share:  # NaN: nothing is available
+                if isnan(share):  # nothing is available
                     self._fill(line, column, *self.style.unavailable)
                 elif share == 0:
                     self._fill(line, column, *self.style.idle)
@@ -233,7 +236,7 @@ class _Drawing:
             legend.append(f" {fitted(name, MAX_NAME * 2, self.style.more)}   ")
         if any(drawn.shortfall.any() for drawn in self.scene.services):
             legend.append(" 1 ", self.style.shortfall)
-            legend.append(" GPUs short (worst of the column)")
+            legend.append(" GPUs short")
         legend.rstrip()
         return legend
 

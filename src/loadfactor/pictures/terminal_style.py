@@ -46,12 +46,10 @@ class TerminalStyle:
         """What stands for the rest of a text that was cut."""
         return "…" if self.unicode else "~"
 
-    def job(self, kind: Kind, *, last_row: bool = False) -> tuple[str, Style]:
-        """Return glyph and style of a job's cell; in colour its last row is underlined, to part it from the next."""
-        style = self._style(LIGHT.kinds[kind])
-        if self.colour and last_row:
-            style += Style(underline=True)
-        return " " if self.colour else KIND_LETTERS[kind], style
+    def job(self, kind: Kind, *, above_another: bool = False) -> tuple[str, Style]:
+        """Return glyph and style of a job's cell; in colour a line parts it from another job in the row below."""
+        colour_glyph = ("▁" if self.unicode else "_") if above_another else " "
+        return colour_glyph if self.colour else KIND_LETTERS[kind], self._style(LIGHT.kinds[kind])
 
     def job_edges(self) -> tuple[str, str]:
         """Return the glyphs of a job's first and last cell in a row; an empty one leaves the cell as it is."""
