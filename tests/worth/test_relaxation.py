@@ -34,16 +34,15 @@ def test_the_price_of_a_step_at_which_demand_is_unmet() -> None:
     assert _relaxed(described).prices.tolist() == [[0.0, pytest.approx(8.0), 0.0]]
 
 
-def test_a_swap_cap_raises_the_price_of_the_steps_before() -> None:
-    # from nothing held, 2 by step 1 takes 1 at step 0: both GPUs already serve something at step 0
-    described = problem(
-        2,
-        1,
-        jobs=[job("a", 1.0, 1, 1)],
-        services=[service("chat", [0, 1], max_swap=1, held=[])],
-    )
-    solved = _relaxed(described)
-    assert solved.value == pytest.approx(1.0)
+def test_a_swap_cap_makes_the_steps_before_a_peak_scarce() -> None:
+    # two GPUs by step 1 at a cap of one take one at step 0: one of the two jobs of one step has to go
+    jobs = [job("a", 1.0, 1, 1), job("b", 1.0, 1, 1)]
+    peak = service("chat", [0, 2], max_swap=1, held=[], priority=1.0)
+    ramped = _relaxed(problem(2, 2, jobs=jobs, services=[peak]))
+    assert ramped.value == pytest.approx(1.0)
+    assert ramped.prices.tolist() == [[pytest.approx(1.0), pytest.approx(1.0)]]
+    uncapped = peak | {"max_swap": 2}
+    assert _relaxed(problem(2, 2, jobs=jobs, services=[uncapped])).value == pytest.approx(2.0)
 
 
 def test_pools_are_priced_apart() -> None:
@@ -83,6 +82,9 @@ def test_prices_lie_between_the_differences_of_one_gpu_more_and_one_less() -> No
     for seed in range(15):
         described = random_problem(seed, SMALL)
         solved = _relaxed(described)
+        small = np.full_like(solved.prices, 1e-4)
+        gained = (_relaxed(described, extra=small).value - solved.value) / 1e-4
+        assert gained == pytest.approx(solved.prices.sum(), rel=1e-3, abs=1e-3)
         for pool in range(len(solved.pools)):
             one = np.zeros_like(solved.prices)
             one[pool] = 1.0

@@ -12,6 +12,11 @@ left out, jobs may be split, and a job may pass from pool to pool: every legal p
 the optimum is an upper bound. Its dual price of the capacity of a pool at a step is what one more GPU of that pool for
 that step alone would add to the optimum (see any text on linear programming; e.g. Chvátal 1983, chapter 5).
 
+Where a step is exactly full its price is not unique: what a GPU more brings and what a GPU less takes differ, and every
+number between them is a dual price. We want the former, so the capacities are nudged upwards by a thousandth of a GPU:
+among the optimal prices that picks those of the least sum, which is the gain from more of every pool at every step. The
+value is that of the unnudged problem (the dual objective at its capacities).
+
 It is solved by GLOP. HiGHS is the faster solver here, but ortools 9.15 hands back the activity of a row for its dual
 price when it solves with HiGHS.
 """
@@ -34,6 +39,8 @@ from loadfactor.policies.draft import decayed_steps, unavailable_cells
 Floats = npt.NDArray[np.float64]
 PoolKey = tuple[str | None, float | None]
 Group = tuple[int, ...]
+NUDGE = 1e-3
+"""GPUs added to every capacity, so that the prices are those of more GPUs and not of fewer."""
 MOST_ENTRIES = 2_000_000
 """Larger models (in entries of the matrix) are not solved: they would take minutes."""
 
@@ -62,7 +69,7 @@ def relax(problem: Problem, time_limit_seconds: float = 30.0, extra: Floats | No
         return None
     # a maximum's price of a "≤" row is not negative; GLOP returns rounding errors around 0
     prices = np.array([[max(0.0, solver.dual_value(row)) for row in rows] for rows in model.capacity_rows])
-    return Relaxation(float(solver.objective_value), tuple(model.pools), prices)
+    return Relaxation(float(solver.objective_value - NUDGE * prices.sum()), tuple(model.pools), prices)
 
 
 def pools_of(problem: Problem) -> list[PoolKey]:
@@ -189,4 +196,4 @@ class _Model:
         pool_of_node = [self.pools.index((node.gpu_type, node.gpu_memory_gib)) for node in cluster.nodes]
         pool_of_gpu = np.repeat(pool_of_node, [node.gpus for node in cluster.nodes])
         free = np.stack([(~taken[pool_of_gpu == pool]).sum(axis=0) for pool in range(len(self.pools))]).astype(float)
-        return free if self.extra is None else free + self.extra
+        return free + NUDGE if self.extra is None else free + NUDGE + self.extra

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loadfactor.explain.telling import count
 from loadfactor.worth.findings import GrowthPoint, Match, Order, VerdictKind
 
 NEGLIGIBLE = 0.01
@@ -39,7 +40,7 @@ def told(
     plan = _with_share(order.planning_gain, today.baseline.value)
     bought = _with_share(order.baseline_gain, today.baseline.value)
     added = _with_share(order.allocator_gain, today.allocator.value)
-    more = f"{order.gpus:,} more GPUs ({order.growth:+.0%}) buy {bought} under {baseline}, which then utilizes "
+    more = f"{count(order.gpus, 'more GPU')} ({order.growth:+.0%}) buy {bought} under {baseline}, which then utilizes "
     more += f"{ordered.baseline.utilization:.1%} of them; under {allocator} they buy {added}."
     matched = _match_told(baseline, match, today)
     return " ".join((_HEADS[verdict], _today_told(names, today, plan), more, matched))
@@ -48,7 +49,7 @@ def told(
 def _today_told(names: tuple[str, str], today: GrowthPoint, plan: str) -> str:
     pairs = zip(names, (today.baseline, today.allocator), strict=True)
     yields = [f"{_number(outcome.value)} under {name} at {outcome.utilization:.1%}" for name, outcome in pairs]
-    return f"Today's {today.gpus:,} GPUs yield {yields[0]} utilization, and {yields[1]}: {plan}."
+    return f"Today's {count(today.gpus, 'GPU')} yield {yields[0]} utilization, and {yields[1]}: {plan}."
 
 
 _HEADS: dict[VerdictKind, str] = {
@@ -61,7 +62,7 @@ _HEADS: dict[VerdictKind, str] = {
 
 def _match_told(baseline: str, match: Match, today: GrowthPoint) -> str:
     if match.gpus is None:
-        return f"{baseline} does not match that with up to {match.limit_gpus:,} GPUs."
+        return f"{baseline} does not match that with up to {count(match.limit_gpus, 'GPU')}."
     if not match.nodes_added:
         return f"{baseline} already matches that today."
     assert match.growth is not None  # noqa: S101 - given where gpus is
