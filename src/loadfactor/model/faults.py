@@ -61,7 +61,8 @@ def contradictions(faults: Iterable[Fault]) -> PydanticCustomError:
 
 def faults_of(error: ValidationError, prefix: str = "") -> list[Fault]:
     """Return every fault in `error`, with paths such as `jobs[3].gpus` behind `prefix`."""
-    return [fault for details in error.errors(include_url=False) for fault in _faults_in(details, prefix)]
+    found = [details for details in error.errors(include_url=False) if not _is_echo(details)]
+    return [fault for details in found for fault in _faults_in(details, prefix)]
 
 
 def join_path(prefix: str, location: Iterable[int | str]) -> str:
@@ -77,6 +78,11 @@ def join_path(prefix: str, location: Iterable[int | str]) -> str:
     return path
 
 
+def _is_echo(details: ErrorDetails) -> bool:
+    """Return whether a list is called too short only because an entry, which has a fault of its own, was not counted."""
+    return details["type"] == "too_short" and len(details["input"]) >= details["ctx"]["min_length"]
+
+
 def _faults_in(details: ErrorDetails, prefix: str) -> Iterator[Fault]:
     path = join_path(prefix, details["loc"])
     context = details.get("ctx", {})
@@ -89,11 +95,16 @@ def _faults_in(details: ErrorDetails, prefix: str) -> Iterator[Fault]:
         yield Fault(path, context["fact"], context["remedy"])
         return
     fact, remedy = _WORDS.get(details["type"], (details["msg"], "see `loadfactor schema problem` or `schema plan`"))
-    words = {**context, "input": _shown(details["input"])}
+    words = {name: _whole(value) for name, value in context.items()} | {"input": _shown(details["input"])}
     try:
         yield Fault(path, fact.format(**words), remedy.format(**words))
     except (KeyError, IndexError):  # a message of pydantic's own that holds braces
         yield Fault(path, details["msg"], "see `loadfactor schema problem` or `schema plan`")
+
+
+def _whole(value: Any) -> Any:
+    """Return a limit as people write it: 1 and not 1.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _shown(value: Any) -> str:
