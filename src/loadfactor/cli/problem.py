@@ -73,6 +73,7 @@ def problem(
         sys.stdout.write(to_json(built.to_document()))
     else:
         write_document(built.to_document(), output)
+        remarks().print(f"{built.name}: {len(built.jobs)} jobs, {len(built.services)} services -> {output}", markup=False)
 
 
 def _recipe(sample: bool, given: dict[str, Any]) -> Any:

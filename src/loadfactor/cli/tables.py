@@ -9,9 +9,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from loadfactor.model import Metrics, Plan, Problem
+from loadfactor.pictures.terminal import terminal_grid
 from loadfactor.policies import relative_gap
 
-LONGEST_TABLE = 40
+LONGEST_TABLE = 20
 
 
 def table(title: str, columns: Sequence[str], numeric: Sequence[str] = ()) -> Table:
@@ -22,26 +23,34 @@ def table(title: str, columns: Sequence[str], numeric: Sequence[str] = ()) -> Ta
     return made
 
 
+def metric_rows(metrics: Metrics) -> list[tuple[str, str]]:
+    """Return label and figure of every metric of a plan."""
+    return [
+        ("utilization", f"{metrics.utilization:.1%}"),
+        ("value", f"{metrics.value:,.2f}"),
+        ("  batch reward", f"{metrics.batch_reward:,.2f}"),
+        ("  shortfall penalty", f"{metrics.shortfall_penalty:,.2f}"),
+        ("shortfall (GPU-steps)", f"{metrics.shortfall_gpu_steps:,}"),
+        ("jobs finished", f"{metrics.jobs_finished:,}"),
+        ("churn (GPUs swapped)", f"{metrics.churn:,}"),
+    ]
+
+
 def metrics_table(metrics: Metrics) -> Table:
     """Return the metrics of a plan, one a row."""
     made = table("Metrics", ("metric", "figure"), numeric=("figure",))
-    made.add_row("utilization", f"{metrics.utilization:.1%}")
-    made.add_row("value", f"{metrics.value:,.2f}")
-    made.add_row("  batch reward", f"{metrics.batch_reward:,.2f}")
-    made.add_row("  shortfall penalty", f"{metrics.shortfall_penalty:,.2f}")
-    made.add_row("shortfall (GPU-steps)", f"{metrics.shortfall_gpu_steps:,}")
-    made.add_row("jobs finished", f"{metrics.jobs_finished:,}")
-    made.add_row("churn (GPUs swapped)", f"{metrics.churn:,}")
+    for label, figure in metric_rows(metrics):
+        made.add_row(label, figure)
     return made
 
 
 def plan_report(problem: Problem, plan: Plan) -> RenderableType:
-    """Return what `allocate` prints: placements, what was left out and why, metrics, and what is proven."""
-    parts: list[RenderableType] = [placements_table(problem, plan)]
+    """Return what `allocate` prints: the grid, placements, what was left out and why, metrics, and what is proven."""
+    parts: list[RenderableType] = [terminal_grid(problem, plan), placements_table(problem, plan)]
     if plan.unplaced:
         parts.append(unplaced_table(plan))
     if plan.metrics is not None:
-        parts += [metrics_table(plan.metrics), proof_line(plan, plan.metrics.value)]
+        parts += [metrics_table(plan.metrics), proof_line(plan)]
     return Group(*parts)
 
 
@@ -67,14 +76,19 @@ def unplaced_table(plan: Plan) -> Table:
     return made
 
 
-def proof_line(plan: Plan, value: float) -> str:
+def proof_line(plan: Plan) -> str:
     """Return what the policy proved about the plan, and how long it took."""
     seconds = "" if plan.solve_seconds is None else f" (decided in {plan.solve_seconds * 1000:,.1f} ms)"
     if plan.bound is None:
         return f"No bound: {plan.policy} proves nothing{seconds}."
-    gap = relative_gap(value, plan.bound)
-    verdict = "proven optimal" if plan.optimal else f"within {gap:.3%} of the best possible"
-    return f"Bound {plan.bound:,.2f}: {verdict}{seconds}."
+    return f"Bound {plan.bound:,.2f}: {proof(plan)}{seconds}."
+
+
+def proof(plan: Plan) -> str:
+    """Return in a few words how good the plan is proven to be."""
+    if plan.bound is None or plan.metrics is None:
+        return "nothing"
+    return "proven optimal" if plan.optimal else f"within {relative_gap(plan.metrics.value, plan.bound):.3%} of the best"
 
 
 def gpu_ranges(gpus: Sequence[int]) -> str:
