@@ -13,7 +13,7 @@ from loadfactor.policies.draft import Draft, Gpus
 from loadfactor.policies.fast.counts import ANY, NONE, anneal, serve
 from loadfactor.policies.fast.fitting import fit, place_free
 from loadfactor.policies.fast.items import cells_of, list_items, mark_items
-from loadfactor.policies.fast.relocate import count_free, improve, insert_all, pack, total_worth
+from loadfactor.policies.fast.relocate import count_free, improve, insert_all, total_worth
 from loadfactor.policies.fast.serving import (
     changes_of,
     cut_into_intervals,
@@ -23,7 +23,7 @@ from loadfactor.policies.fast.serving import (
     reserve_services,
     unmet_cost,
 )
-from loadfactor.policies.instance import DURATION, SIZE, Instance, Ints
+from loadfactor.policies.instance import SIZE, Instance, Ints
 from loadfactor.policies.occupancy import Bits
 
 COUNTS_SHARE, FIT_SHARE = 0.25, 0.15
@@ -150,21 +150,19 @@ class Search:
         cut_into_intervals(self.curves, intervals)
         found = Positions(
             grid=i.grid.copy(),
-            reserved=np.zeros((len(i.services), *i.grid.shape), dtype=np.uint64),
+            reserved=np.zeros((len(i.services), len(i.pool_of_gpu), i.grid.shape[1]), dtype=np.uint64),
             where=np.full(len(i.jobs), NONE, dtype=np.int64),
             intervals=intervals,
         )
         ranked = longest_first(intervals, i.steps)
         whole = keep_held_gpus(intervals, ranked, i.services, i.held, found.grid, found.reserved, i.steps)
-        if found.grid.shape[0] * i.steps <= LARGEST_FITTED_GRID:
+        if len(i.pool_of_gpu) * i.steps <= LARGEST_FITTED_GRID:
             self._fit(budget, seconds, found)
         reserved = reserve_services(
             intervals, ranked, i.service_pools, i.pool_of_gpu, found.grid, found.reserved, i.steps
         )
         found.whole = whole and reserved
-        if found.grid.shape[0] * i.steps > LARGEST_FITTED_GRID:
-            order = np.lexsort((-i.options[self.chosen, DURATION], -i.options[self.chosen, SIZE]))
-            pack(order, found.grid, i.options, i.starts, i.steps, self.chosen, self.begin, found.where)
+        summarise(found.grid, i.first_of_node, 0, len(i.first_of_node) - 1)
         return found
 
     def _fit(self, budget: Budget, seconds: float, found: Positions) -> None:
@@ -176,7 +174,7 @@ class Search:
             items, cost, volume,
         )  # fmt: skip
         items, cost = items[:count], cost[:count]
-        owner = np.empty((found.grid.shape[0], i.steps), dtype=np.int64)
+        owner = np.empty((len(i.pool_of_gpu), i.steps), dtype=np.int64)
         cells_of(found.grid, owner)
         where = np.empty(count, dtype=np.int64)
         place_free(items, np.argsort(volume[:count], kind="stable"), i.starts, owner, where)
@@ -195,15 +193,18 @@ class Search:
             free = np.empty_like(i.free)
             count_free(found.grid, i.pool_of_gpu, free)
             insert_all(
-                self.state[0], found.grid, free, i.jobs, i.options, i.reward, i.starts, i.weight, chosen, start, where
-            )
+                self.state[0], found.grid, i.node_of_gpu, i.first_of_node, free, i.jobs, i.options, i.reward, i.starts,
+                i.weight, chosen, start, where,
+            )  # fmt: skip
         self._keep(chosen, start, found)
+        if not len(i.jobs):  # nothing to move; with `iterations` the chunks would come all the same
+            return
         gain = 0.0
-        for iterations, hot, cold in budget.chunks(seconds - (time.perf_counter() - begin) if len(i.jobs) else 0.0):
+        for iterations, hot, cold in budget.chunks(seconds - (time.perf_counter() - begin)):
             cooling = (cold / hot) ** (1 / iterations)
             gain += improve(
-                iterations, POSITIONS_HEAT * i.mean_worth * hot, cooling, found.grid, i.jobs, i.options, i.reward,
-                i.starts, i.weight, self.random, chosen, start, where,
+                iterations, POSITIONS_HEAT * i.mean_worth * hot, cooling, found.grid, i.node_of_gpu, i.first_of_node, i.jobs,
+                i.options, i.reward, i.starts, i.weight, self.random, chosen, start, where,
             )  # fmt: skip
         if gain > 0:
             self._keep(chosen, start, found)
