@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from typing import Any
 
 from pydantic import ValidationError
@@ -79,8 +79,9 @@ def join_path(prefix: str, location: Iterable[int | str]) -> str:
 
 
 def _is_echo(details: ErrorDetails) -> bool:
-    """Return whether a list is called too short only because an entry, which has a fault of its own, was not counted."""
-    return details["type"] == "too_short" and len(details["input"]) >= details["ctx"]["min_length"]
+    """Return whether a list is called too short only because an entry with a fault of its own was not counted."""
+    given = details["input"]
+    return details["type"] == "too_short" and isinstance(given, Sized) and len(given) >= details["ctx"]["min_length"]
 
 
 def _faults_in(details: ErrorDetails, prefix: str) -> Iterator[Fault]:
