@@ -24,6 +24,8 @@ class Catalogue:
         self.table = table
         self.pool_of_gpu = _pools(table, workloads)
         self.pools = int(self.pool_of_gpu.max()) + 1
+        self.first_of_node = np.array(table.cluster.node_offsets, dtype=np.int64)
+        self.node_of_gpu = np.repeat(np.arange(len(table.cluster.nodes)), np.diff(self.first_of_node))
         self._changes = np.concatenate([[0], np.cumsum(np.diff(self.pool_of_gpu) != 0)])
         self._groups: dict[tuple[Need, int], list[Group]] = {}
         self._pieces: list[Starts] = []

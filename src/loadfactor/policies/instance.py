@@ -15,7 +15,7 @@ from loadfactor.model import Job, Problem, Service
 from loadfactor.policies.blocks import Starts
 from loadfactor.policies.catalogue import Catalogue, catalogue_of
 from loadfactor.policies.draft import decay_weights
-from loadfactor.policies.occupancy import Bits, empty_grid
+from loadfactor.policies.occupancy import Bits, empty_grid, with_summary
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -40,7 +40,10 @@ class Instance:
     """The jobs that are not running, in file order."""
     running: list[Job]
     grid: Bits
-    """(N, W) bits: unavailable GPUs and running jobs."""
+    """(N + 2 nodes, W) bits: unavailable GPUs and running jobs, and a summary of every node (see `with_summary`)."""
+    node_of_gpu: Ints
+    first_of_node: Ints
+    """(nodes + 1,) the first GPU of every node, and N."""
     pool_of_gpu: Ints
     """(N,) the pool of every GPU: GPUs that meet the same needs of this problem."""
     free: Ints
@@ -76,7 +79,7 @@ def compile_problem(problem: Problem) -> Instance:
     waiting = [job for job in problem.jobs if job.running is None]
     jobs, options, reward = _options(problem, waiting, catalogue)
     services = [_service_row(service, problem.cluster.gpu_count, catalogue) for service in problem.services]
-    grid = empty_grid(problem)
+    busy = empty_grid(problem)
     weight = np.array(decay_weights(problem))
     price = np.array([problem.objective.realtime_penalty * service.priority for service in problem.services])
     return Instance(
@@ -84,9 +87,11 @@ def compile_problem(problem: Problem) -> Instance:
         steps=steps,
         waiting=waiting,
         running=[job for job in problem.jobs if job.running is not None],
-        grid=grid,
+        grid=with_summary(busy, catalogue.first_of_node),
+        node_of_gpu=catalogue.node_of_gpu,
+        first_of_node=catalogue.first_of_node,
         pool_of_gpu=catalogue.pool_of_gpu,
-        free=_free(grid, catalogue, steps),
+        free=_free(busy, catalogue, steps),
         jobs=jobs,
         options=options,
         density=np.array([job.priority for job in waiting], dtype=np.float64),
@@ -113,13 +118,13 @@ def _mean_worth(options: Ints, reward: Floats, weight: Floats) -> float:
     return float((reward * weight[np.minimum(options[:, DURATION], len(weight) - 1)]).mean()) or 1.0
 
 
-def _free(grid: Bits, catalogue: Catalogue, steps: int) -> Ints:
-    """Return the (P, T) GPUs that `grid` leaves free."""
+def _free(busy: Bits, catalogue: Catalogue, steps: int) -> Ints:
+    """Return the (P, T) GPUs that `busy` leaves free."""
     sizes = np.bincount(catalogue.pool_of_gpu, minlength=catalogue.pools)
     free = np.repeat(sizes[:, None], steps, axis=1)
-    rows = np.flatnonzero(grid.any(axis=1))
+    rows = np.flatnonzero(busy.any(axis=1))
     if len(rows):
-        bits = np.unpackbits(grid[rows].view(np.uint8), axis=1, bitorder="little")[:, :steps]
+        bits = np.unpackbits(busy[rows].view(np.uint8), axis=1, bitorder="little")[:, :steps]
         np.subtract.at(free, catalogue.pool_of_gpu[rows], bits.astype(np.int64))
     return free
 

@@ -115,8 +115,15 @@ def next_free(busy: Bits, gpu: int, size: int, step: int, steps: int) -> int:
 @njit(cache=True)
 def earliest_in_block(busy: Bits, gpu: int, size: int, duration: int, first: int, last: int, steps: int) -> int:
     """Return the first start in [first, last] at which the block is free for `duration` steps, or -1."""
-    if busy.shape[1] == 1:
-        return _earliest_in_word(busy, gpu, size, duration, first, last, steps)
+    words = busy.shape[1]
+    if words <= 2:
+        low, high = np.uint64(0), np.uint64(0)
+        for other in range(gpu, gpu + size):
+            low |= busy[other, 0]
+            high |= busy[other, words - 1]
+        if words == 1:
+            high = np.uint64(0)
+        return earliest_run(low, high, min(duration, steps), first, last)
     start = next_free(busy, gpu, size, first, steps)
     while start <= last:
         taken = next_busy(busy, gpu, size, start, steps)
@@ -127,24 +134,29 @@ def earliest_in_block(busy: Bits, gpu: int, size: int, duration: int, first: int
 
 
 @njit(cache=True)
-def _earliest_in_word(busy: Bits, gpu: int, size: int, duration: int, first: int, last: int, steps: int) -> int:
-    """As `earliest_in_block`, for horizons that fit in one word: runs of free steps by doubling shifts.
+def earliest_run(low: np.uint64, high: np.uint64, length: int, first: int, last: int) -> int:
+    """Return the first position in [first, last] at which `length` clear bits of the 128-bit word begin, or -1.
 
-    Steps beyond the horizon count as free, so that ones are shifted in from above.
+    Runs by doubling: shifted by what is known to be free and ANDed with itself. Beyond bit 127 all is clear.
     """
-    taken = np.uint64(0)
-    for other in range(gpu, gpu + size):
-        taken |= busy[other, 0]
-    room = ~taken
-    length, wanted = 1, min(duration, steps)
-    while length < wanted and room != 0:
-        shift = np.uint64(min(length, wanted - length))
-        room &= (room >> shift) | ~(~np.uint64(0) >> shift)
-        length += int(shift)
-    room &= mask_between(first, last + 1)
-    if room == 0:
-        return NOWHERE
-    return lowest_bit(room)
+    low, high = ~low, ~high
+    known = 1
+    while known < length:
+        by = min(known, length - known)
+        if by >= 64:
+            low &= high
+        else:
+            shift = np.uint64(by)
+            low &= (low >> shift) | (high << (np.uint64(64) - shift))
+            high &= (high >> shift) | ~(~np.uint64(0) >> shift)
+        known += by
+    low &= mask_between(first, last + 1)
+    if low != 0:
+        return lowest_bit(low)
+    high &= mask_between(first - 64, last - 63)
+    if high != 0:
+        return 64 + lowest_bit(high)
+    return NOWHERE
 
 
 @njit(cache=True)
@@ -180,3 +192,61 @@ def release(busy: Bits, gpu: int, size: int, start: int, end: int) -> None:
         mask = ~mask_between(start - (word << 6), end - (word << 6))
         for other in range(gpu, gpu + size):
             busy[other, word] &= mask
+
+
+def with_summary(busy: Bits, first_of_node: npt.NDArray[np.int64]) -> Bits:
+    """Return `busy` (N, W) with two more rows a node below it: when any of its GPUs is taken, and when all are.
+
+    Row N + n is the OR and row N + nodes + n the AND of the rows of node n. A block of whole nodes is free when the OR
+    rows of its nodes are, and no block inside a node is free when the AND row is not.
+    """
+    nodes = len(first_of_node) - 1
+    grid = np.empty((len(busy) + 2 * nodes, busy.shape[1]), dtype=np.uint64)
+    grid[: len(busy)] = busy
+    summarise(grid, first_of_node, 0, nodes)
+    return grid
+
+
+@njit(cache=True)
+def summarise(grid: Bits, first_of_node: npt.NDArray[np.int64], low: int, high: int) -> None:
+    """Write the OR and AND rows of the nodes [low, high)."""
+    nodes = len(first_of_node) - 1
+    gpus = first_of_node[nodes]
+    for node in range(low, high):
+        for word in range(grid.shape[1]):
+            some, every = np.uint64(0), ~np.uint64(0)
+            for gpu in range(first_of_node[node], first_of_node[node + 1]):
+                some |= grid[gpu, word]
+                every &= grid[gpu, word]
+            grid[gpus + node, word] = some
+            grid[gpus + nodes + node, word] = every
+
+
+@njit(cache=True)
+def take_block(
+    grid: Bits,
+    node_of_gpu: npt.NDArray[np.int64],
+    first_of_node: npt.NDArray[np.int64],
+    gpu: int,
+    size: int,
+    start: int,
+    end: int,
+) -> None:
+    """Mark the block as taken in [start, end), its nodes' summaries included."""
+    take(grid, gpu, size, start, end)
+    summarise(grid, first_of_node, node_of_gpu[gpu], node_of_gpu[gpu + size - 1] + 1)
+
+
+@njit(cache=True)
+def release_block(
+    grid: Bits,
+    node_of_gpu: npt.NDArray[np.int64],
+    first_of_node: npt.NDArray[np.int64],
+    gpu: int,
+    size: int,
+    start: int,
+    end: int,
+) -> None:
+    """Mark the block as free in [start, end), its nodes' summaries included."""
+    release(grid, gpu, size, start, end)
+    summarise(grid, first_of_node, node_of_gpu[gpu], node_of_gpu[gpu + size - 1] + 1)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from numba import njit
 
+from loadfactor.policies.fast.counts import earliest_count
 from loadfactor.policies.instance import (
     DURATION,
     FIRST_BLOCK,
@@ -14,6 +15,7 @@ from loadfactor.policies.instance import (
     LAST_BLOCK,
     LAST_OPTION,
     LAST_START,
+    POOL,
     SIZE,
     SUBMIT,
     Floats,
@@ -27,9 +29,9 @@ from loadfactor.policies.occupancy import (
     highest_bit,
     lowest_bit,
     mask_between,
-    next_busy,
-    take,
+    take_block,
 )
+
 
 ENOUGH = 24
 """Feasible blocks compared before best fit is content; more hardly ever change the choice and cost time at scale."""
@@ -53,54 +55,64 @@ def idle_around(busy: Bits, gpu: int, start: int, end: int, steps: int) -> int:
 
 
 @njit(cache=True)
-def misfit(busy: Bits, gpu: int, size: int, start: int, end: int, steps: int) -> int:
+def misfit(grid: Bits, row: int, count: int, aligned: bool, start: int, end: int, steps: int) -> int:
     """Return how much idle time a block would leave around [start, end): the less, the better the fit.
 
-    Idle steps just before and after, on each GPU; a block that is not aligned to its size also breaks a larger one.
+    Idle steps just before and after, on each row (see `rows_of`); a block that is not aligned to its size also breaks a
+    larger one.
     """
-    gap = 0 if gpu % size == 0 else MISALIGNED * size
-    for other in range(gpu, gpu + size):
-        gap += idle_around(busy, other, start, end, steps)
+    gap = 0 if aligned else MISALIGNED * count
+    for other in range(row, row + count):
+        gap += idle_around(grid, other, start, end, steps)
     return gap
 
 
 @njit(cache=True)
-def best_block(
-    busy: Bits, starts: Starts, low: int, high: int, cursor: int, size: int, start: int, end: int, steps: int
-) -> int:
-    """Return the position in `starts` of the best fitting block that is free in [start, end), or -1.
+def rows_of(gpu: int, size: int, node_of_gpu: Ints, first_of_node: Ints) -> tuple[int, int]:
+    """Return (row, count) of the rows of the grid whose OR says when the block is taken.
 
-    The search begins at `cursor` and goes round once.
+    Those of the GPUs, or where the block is made of whole nodes, the summaries of these.
     """
-    best, least, feasible = NOWHERE, FAR, 0
-    for step in range(high - low):
-        index = cursor + step if cursor + step < high else cursor + step - high + low
-        gpu = starts[index]
-        if next_busy(busy, gpu, size, start, steps) < end:
-            continue
-        gap = misfit(busy, gpu, size, start, end, steps)
-        if gap < least:
-            best, least = index, gap
-        feasible += 1
-        if feasible >= ENOUGH or gap == 0:
-            break
-    return best
+    node, last = node_of_gpu[gpu], node_of_gpu[gpu + size - 1]
+    if gpu == first_of_node[node] and gpu + size == first_of_node[last + 1]:
+        return len(node_of_gpu) + node, last - node + 1
+    return gpu, size
 
 
 @njit(cache=True)
 def earliest_best(
-    busy: Bits, starts: Starts, low: int, high: int, size: int, duration: int, first: int, last: int, steps: int
+    grid: Bits,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
+    starts: Starts,
+    low: int,
+    high: int,
+    size: int,
+    duration: int,
+    first: int,
+    last: int,
+    steps: int,
 ) -> tuple[int, int]:
     """Return (start, first GPU) of the earliest start of any candidate block in [first, last], best fit; or -1s."""
     best, gpu_of_best, least, feasible = NOWHERE, NOWHERE, FAR, 0
-    for index in range(low, high):
+    every = len(node_of_gpu) + len(first_of_node) - 1
+    node, index = NOWHERE, low
+    while index < high:
         gpu = starts[index]
-        start = earliest_in_block(busy, gpu, size, duration, first, last, steps)
+        index += 1
+        if node_of_gpu[gpu] != node:
+            node = node_of_gpu[gpu]
+            if earliest_in_block(grid, every + node, 1, duration, first, last, steps) == NOWHERE:
+                while index < high and node_of_gpu[starts[index]] == node:
+                    index += 1
+                continue
+        row, count = rows_of(gpu, size, node_of_gpu, first_of_node)
+        start = earliest_in_block(grid, row, count, duration, first, last, steps)
         if start == NOWHERE:
             continue
-        gap = misfit(busy, gpu, size, start, min(start + duration, steps), steps)
-        if start < last or best == NOWHERE or gap < least:
-            if start < last or best == NOWHERE:
+        gap = misfit(grid, row, count, gpu % size == 0, start, min(start + duration, steps), steps)
+        if best == NOWHERE or start < last or gap < least:
+            if start < last:
                 feasible = 0
             best, gpu_of_best, least, last = start, gpu, gap, start
         feasible += 1
@@ -112,24 +124,37 @@ def earliest_best(
 @njit(cache=True)
 def insert(
     job: int,
-    busy: Bits,
+    grid: Bits,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
+    free: Ints,
     jobs: Ints,
     options: Ints,
     reward: Floats,
     starts: Starts,
     weight: Floats,
-    steps: int,
     chosen: Ints,
     begin: Ints,
     where: Ints,
 ) -> float:
-    """Place the job where it is worth most now, at its earliest start; return its reward, or 0 if it fits nowhere."""
+    """Place the job where it is worth most now, at its earliest start; return its reward, or 0 if it fits nowhere.
+
+    `free` (P, T) counts the free GPUs of the grid, so that steps at which there are too few are not searched; it is not
+    asked, nor kept, where it has no rows.
+    """
+    steps = len(weight) - 1
     best_gain, best_option, best_start, best_gpu = -1.0, NOWHERE, NOWHERE, NOWHERE
     for option in range(jobs[job, FIRST_OPTION], jobs[job, LAST_OPTION]):
-        size, duration = options[option, SIZE], options[option, DURATION]
+        size, duration, pool = options[option, SIZE], options[option, DURATION], options[option, POOL]
+        first, last = jobs[job, SUBMIT], options[option, LAST_START]
+        if pool >= 0 and len(free) > 0:
+            first = earliest_count(free, pool, size, duration, first, last)
+            if first == NOWHERE:
+                continue
         low, high = options[option, FIRST_BLOCK], options[option, LAST_BLOCK]
-        last = options[option, LAST_START]
-        start, gpu = earliest_best(busy, starts, low, high, size, duration, jobs[job, SUBMIT], last, steps)
+        start, gpu = earliest_best(
+            grid, node_of_gpu, first_of_node, starts, low, high, size, duration, first, last, steps
+        )
         if start != NOWHERE:
             gain = reward[option] * (weight[min(start + duration, steps)] - weight[start])
             if gain > best_gain:
@@ -137,6 +162,9 @@ def insert(
     chosen[job], begin[job], where[job] = best_option, best_start, best_gpu
     if best_option == NOWHERE:
         return 0.0
-    end = min(best_start + options[best_option, DURATION], steps)
-    take(busy, best_gpu, options[best_option, SIZE], best_start, end)
+    size, end = options[best_option, SIZE], min(best_start + options[best_option, DURATION], steps)
+    take_block(grid, node_of_gpu, first_of_node, best_gpu, size, best_start, end)
+    if len(free) > 0 and options[best_option, POOL] >= 0:
+        for t in range(best_start, end):
+            free[options[best_option, POOL], t] -= size
     return best_gain

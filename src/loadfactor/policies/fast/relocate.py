@@ -12,54 +12,29 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from loadfactor.policies.fast.counts import earliest_count, random_below
-from loadfactor.policies.fast.packing import best_block, insert
+from loadfactor.policies.fast.counts import random_below
+from loadfactor.policies.fast.packing import insert
 from loadfactor.policies.instance import (
     DURATION,
-    FIRST_BLOCK,
     FIRST_OPTION,
-    LAST_BLOCK,
     LAST_OPTION,
-    LAST_START,
-    POOL,
     SIZE,
-    SUBMIT,
     Floats,
     Ints,
     Starts,
 )
-from loadfactor.policies.occupancy import NOWHERE, Bits, lowest_bit, release, take
+from loadfactor.policies.occupancy import NOWHERE, Bits, lowest_bit, release_block, take_block
 
 MOST_REMOVED = 8
 MOST_ADDED = 5
 
 
 @njit(cache=True)
-def pack(
-    order: Ints, grid: Bits, options: Ints, starts: Starts, steps: int, chosen: Ints, begin: Ints, where: Ints
-) -> None:
-    """Put every job that has a start on the best block there, in `order`, where there is one.
-
-    Each kind of block is searched from where the last one was found, so that the full part is not read every time.
-    """
-    cursors = np.zeros(len(starts), dtype=np.int64)
-    for job in order:
-        option, start = chosen[job], begin[job]
-        if option == NOWHERE:
-            continue
-        size, end = options[option, SIZE], min(start + options[option, DURATION], steps)
-        low, high = options[option, FIRST_BLOCK], options[option, LAST_BLOCK]
-        index = best_block(grid, starts, low, high, max(cursors[low], low), size, start, end, steps)
-        if index != NOWHERE:
-            where[job] = starts[index]
-            cursors[low] = index
-            take(grid, where[job], size, start, end)
-
-
-@njit(cache=True)
 def insert_all(
     order: Ints,
     grid: Bits,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
     free: Ints,
     jobs: Ints,
     options: Ints,
@@ -69,32 +44,15 @@ def insert_all(
     chosen: Ints,
     begin: Ints,
     where: Ints,
-) -> None:
-    """Place the jobs that have no block yet at their earliest start anywhere, in `order`.
-
-    `free` (P, T) counts the free GPUs of `grid`, so that a job for which there are too few is not looked for.
-    """
-    steps = len(weight) - 1
+) -> float:
+    """Place the jobs that have no block yet at their earliest start anywhere, in `order`; return what they add."""
+    total = 0.0
     for job in order:
-        if where[job] != NOWHERE or not _is_countable(job, free, jobs, options):
-            continue
-        insert(job, grid, jobs, options, reward, starts, weight, steps, chosen, begin, where)
-        if where[job] != NOWHERE and options[chosen[job], POOL] >= 0:
-            pool, size = options[chosen[job], POOL], options[chosen[job], SIZE]
-            for t in range(begin[job], min(begin[job] + options[chosen[job], DURATION], steps)):
-                free[pool, t] -= size
-
-
-@njit(cache=True)
-def _is_countable(job: int, free: Ints, jobs: Ints, options: Ints) -> bool:
-    """Return whether enough GPUs are free for some option of the job, wherever they lie."""
-    for option in range(jobs[job, FIRST_OPTION], jobs[job, LAST_OPTION]):
-        pool, size, duration = options[option, POOL], options[option, SIZE], options[option, DURATION]
-        if pool < 0:
-            return True
-        if earliest_count(free, pool, size, duration, jobs[job, SUBMIT], options[option, LAST_START]) != NOWHERE:
-            return True
-    return False
+        if where[job] == NOWHERE:
+            total += insert(
+                job, grid, node_of_gpu, first_of_node, free, jobs, options, reward, starts, weight, chosen, begin, where
+            )
+    return total
 
 
 @njit(cache=True)
@@ -103,7 +61,7 @@ def count_free(grid: Bits, pool_of_gpu: Ints, free: Ints) -> None:
     for pool in range(free.shape[0]):
         for t in range(free.shape[1]):
             free[pool, t] = 0
-    for gpu in range(grid.shape[0]):
+    for gpu in range(len(pool_of_gpu)):
         for word in range(grid.shape[1]):
             idle = ~grid[gpu, word]
             while idle != 0:
@@ -139,6 +97,8 @@ def improve(
     heat: float,
     cooling: float,
     grid: Bits,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
     jobs: Ints,
     options: Ints,
     reward: Floats,
@@ -154,6 +114,7 @@ def improve(
     They are left with the best plan found; returns what it gained.
     """
     count, steps = len(jobs), len(weight) - 1
+    nothing = np.empty((0, 0), dtype=np.int64)
     moved = np.empty(MOST_REMOVED + MOST_ADDED, dtype=np.int64)
     before = np.empty((3, MOST_REMOVED + MOST_ADDED), dtype=np.int64)
     key = np.empty(MOST_REMOVED + MOST_ADDED, dtype=np.float64)
@@ -163,10 +124,26 @@ def improve(
     for _ in range(iterations):
         number = _choose(moved, chosen, begin, where, options, random)
         _shuffle(moved, number, key, options, reward, jobs, random)
-        old = _remove(moved, number, before, grid, options, reward, weight, chosen, begin, where)
+        old = _remove(
+            moved, number, before, grid, node_of_gpu, first_of_node, options, reward, weight, chosen, begin, where
+        )
         new = 0.0
         for i in range(number):
-            new += insert(moved[i], grid, jobs, options, reward, starts, weight, steps, chosen, begin, where)
+            new += insert(
+                moved[i],
+                grid,
+                node_of_gpu,
+                first_of_node,
+                nothing,
+                jobs,
+                options,
+                reward,
+                starts,
+                weight,
+                chosen,
+                begin,
+                where,
+            )
         worse = old - new
         if worse <= 0 or random_below(random, 1 << 20) < math.exp(-worse / heat) * (1 << 20):
             gain -= worse
@@ -174,10 +151,10 @@ def improve(
                 best_gain = gain
                 _note(best, chosen, begin, where)
         else:
-            _restore(moved, number, before, grid, options, steps, chosen, begin, where)
+            _restore(moved, number, before, grid, node_of_gpu, first_of_node, options, steps, chosen, begin, where)
         heat *= cooling
     if gain < best_gain:
-        _return_to(best, grid, options, steps, chosen, begin, where)
+        _return_to(best, grid, node_of_gpu, first_of_node, options, steps, chosen, begin, where)
     return best_gain
 
 
@@ -188,17 +165,27 @@ def _note(best: Ints, chosen: Ints, begin: Ints, where: Ints) -> None:
 
 
 @njit(cache=True)
-def _return_to(best: Ints, grid: Bits, options: Ints, steps: int, chosen: Ints, begin: Ints, where: Ints) -> None:
+def _return_to(
+    best: Ints,
+    grid: Bits,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
+    options: Ints,
+    steps: int,
+    chosen: Ints,
+    begin: Ints,
+    where: Ints,
+) -> None:
     """Make `best` the plan again."""
     for job in range(len(where)):
         if where[job] != NOWHERE:
             end = min(begin[job] + options[chosen[job], DURATION], steps)
-            release(grid, where[job], options[chosen[job], SIZE], begin[job], end)
+            release_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)
     for job in range(len(where)):
         chosen[job], begin[job], where[job] = best[0, job], best[1, job], best[2, job]
         if where[job] != NOWHERE:
             end = min(begin[job] + options[chosen[job], DURATION], steps)
-            take(grid, where[job], options[chosen[job], SIZE], begin[job], end)
+            take_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)
 
 
 @njit(cache=True)
@@ -259,6 +246,8 @@ def _remove(
     number: int,
     before: Ints,
     grid: Bits,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
     options: Ints,
     reward: Floats,
     weight: Floats,
@@ -274,7 +263,7 @@ def _remove(
         if where[job] != NOWHERE:
             old += worth(job, options, reward, weight, chosen, begin)
             end = min(begin[job] + options[chosen[job], DURATION], steps)
-            release(grid, where[job], options[chosen[job], SIZE], begin[job], end)
+            release_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)
     return old
 
 
@@ -312,6 +301,8 @@ def _restore(
     number: int,
     before: Ints,
     grid: Bits,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
     options: Ints,
     steps: int,
     chosen: Ints,
@@ -323,10 +314,10 @@ def _restore(
         job = moved[i]
         if where[job] != NOWHERE:
             end = min(begin[job] + options[chosen[job], DURATION], steps)
-            release(grid, where[job], options[chosen[job], SIZE], begin[job], end)
+            release_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)
     for i in range(number):
         job = moved[i]
         chosen[job], begin[job], where[job] = before[0, i], before[1, i], before[2, i]
         if where[job] != NOWHERE:
             end = min(begin[job] + options[chosen[job], DURATION], steps)
-            take(grid, where[job], options[chosen[job], SIZE], begin[job], end)
+            take_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)

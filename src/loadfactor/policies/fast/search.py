@@ -24,7 +24,7 @@ from loadfactor.policies.fast.serving import (
     unmet_cost,
 )
 from loadfactor.policies.instance import SIZE, Instance, Ints
-from loadfactor.policies.occupancy import Bits
+from loadfactor.policies.occupancy import Bits, summarise
 
 COUNTS_SHARE, FIT_SHARE = 0.25, 0.15
 """Shares of a round's budget for the search in counts and for finding positions; the rest improves positions."""

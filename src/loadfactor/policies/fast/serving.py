@@ -127,7 +127,7 @@ def reserve_services(
             continue
         if intervals[i, 0] != service or intervals[i, 1] != start or intervals[i, 2] != end:
             service, start, end = intervals[i, 0], intervals[i, 1], intervals[i, 2]
-            cursor = grid.shape[0] - 1
+            cursor = len(pool_of_gpu) - 1
         cursor = reserve_highest(service, start, end, cursor, service_pools, pool_of_gpu, grid, reserved, steps)
         intervals[i, 3] = cursor
         whole = whole and cursor != NOWHERE
@@ -183,7 +183,7 @@ def reserve_highest(
         gpu -= 1
     while start < end:
         best, reach = NOWHERE, start
-        for other in range(grid.shape[0]):
+        for other in range(len(pool_of_gpu)):
             if service_pools[service, pool_of_gpu[other]]:
                 until = min(next_busy(grid, other, 1, start, steps), end)
                 if until > reach:
@@ -216,7 +216,7 @@ def hand_out(
     short the number says how long it must be. GPUs held before step 0 are not among the changes.
     """
     steps, count = curves.shape[2], 0
-    gpus = grid.shape[0]
+    gpus = len(held)
     mine = np.empty(gpus, dtype=np.int64)
     until = np.empty(gpus, dtype=np.int64)
     since = np.empty(gpus, dtype=np.int64)
@@ -309,7 +309,7 @@ def _longest_free(
     """Return (GPU, step until which it is free) of the suitable free GPU that stays free longest; own reservations first."""
     best, reach, own = NOWHERE, t, False
     word, bit = t >> 6, np.uint64(t & 63)
-    for gpu in range(grid.shape[0] - 1, -1, -1):
+    for gpu in range(len(pool_of_gpu) - 1, -1, -1):
         if (grid[gpu, word] >> bit) & np.uint64(1) or not service_pools[service, pool_of_gpu[gpu]]:
             continue
         until = next_busy(grid, gpu, 1, t, steps)

@@ -1,0 +1,156 @@
+"""Blocks and GPUs for what was chosen in counts: the same model with every GPU a pool of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+
+from loadfactor.model import Problem
+from loadfactor.policies.draft import Draft, Gpus
+from loadfactor.policies.full.choices import Choice, ChoiceMaker, JobClass
+from loadfactor.policies.full.model import GridModel
+from loadfactor.policies.full.partition import Partition
+from loadfactor.policies.full.scale import Scale
+from loadfactor.policies.full.solver import Limits, Outcome, solve
+
+
+@dataclass(frozen=True)
+class Demanded:
+    """`jobs` jobs of class `job_class` start at `start` on `size` GPUs each."""
+
+    job_class: int
+    size: int
+    start: int
+    jobs: int
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A plan in counts: the starts of jobs, and the most that every service may fall short by at every step."""
+
+    demanded: tuple[Demanded, ...]
+    shortfall: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Parts of an outline that cannot all be placed: jobs by their index in `demanded`, (service, step) pairs."""
+
+    demanded: frozenset[int]
+    shortfall: frozenset[tuple[int, int]]
+
+
+class Placer:
+    """Finds GPUs for outlines of one problem."""
+
+    def __init__(self, problem: Problem, classes: Sequence[JobClass], scale: Scale) -> None:
+        self.problem = problem
+        self.classes = classes
+        self.scale = scale
+        self.partition = Partition.single(problem)
+        self._maker = ChoiceMaker(self.partition)
+
+    def choices(self, job_class: int, size: int, start: int) -> list[Choice]:
+        """Return one choice a block."""
+        return list(self._maker.at(job_class, self.classes[job_class], size, start))
+
+    def place(self, outline: Outline, limits: Limits) -> tuple[Draft | None, Outcome]:
+        """Return a draft that keeps to the whole outline, or None and why."""
+        model, parts = self._model(outline)
+        for part, demanded in zip(parts, outline.demanded, strict=True):
+            model.model.add(cp_model.LinearExpr.sum(part) == demanded.jobs)
+        self._cap_shortfall(model, outline)
+        outcome = solve(model.model, limits)
+        return (draft_of(model, outcome.values) if outcome.solved else None), outcome
+
+    def conflict(self, outline: Outline, limits: Limits) -> Conflict | None:
+        """Return parts of an outline that cannot be placed together, or None where time does not suffice."""
+        model, parts = self._model(outline)
+        jobs: dict[int, int] = {}
+        steps: dict[int, tuple[int, int]] = {}
+        for index, (part, demanded) in enumerate(zip(parts, outline.demanded, strict=True)):
+            kept = model.model.new_bool_var("")
+            model.model.add(cp_model.LinearExpr.sum(part) >= demanded.jobs).only_enforce_if(kept)
+            jobs[kept.index] = index
+            model.model.add_assumption(kept)
+        for service, (variables, shortfall) in enumerate(zip(model.services, outline.shortfall, strict=True)):
+            for step, most in enumerate(shortfall):
+                if most < variables.service.demand[step]:
+                    kept = model.model.new_bool_var("")
+                    model.model.add(variables.shortfall[step] <= most).only_enforce_if(kept)
+                    steps[kept.index] = (service, step)
+                    model.model.add_assumption(kept)
+        outcome = solve(model.model, Limits(limits.seconds, limits.seed, 1))
+        if not outcome.infeasible:
+            return None
+        core = set(outcome.core)
+        return Conflict(
+            frozenset(index for literal, index in jobs.items() if literal in core),
+            frozenset(pair for literal, pair in steps.items() if literal in core),
+        )
+
+    def best(self, candidates: Sequence[Choice], hint: Draft | None, limits: Limits) -> tuple[Draft | None, Outcome]:
+        """Return the draft of the highest value among those that make only `candidates`."""
+        model = GridModel(self.partition, self.classes, candidates, self.scale)
+        model.maximize_value()
+        if hint is not None:
+            give_hint(model, hint)
+        outcome = solve(model.model, limits)
+        return (draft_of(model, outcome.values) if outcome.solved else None), outcome
+
+    def _model(self, outline: Outline) -> tuple[GridModel, list[list[cp_model.IntVar]]]:
+        groups = [self.choices(d.job_class, d.size, d.start) for d in outline.demanded]
+        model = GridModel(self.partition, self.classes, [c for group in groups for c in group], self.scale)
+        chosen = iter(model.chosen)
+        return model, [[next(chosen) for _ in group] for group in groups]
+
+    @staticmethod
+    def _cap_shortfall(model: GridModel, outline: Outline) -> None:
+        for variables, shortfall in zip(model.services, outline.shortfall, strict=True):
+            for variable, most in zip(variables.shortfall, shortfall, strict=True):
+                model.model.add(variable <= most)
+
+
+def draft_of(model: GridModel, values: Sequence[int]) -> Draft:
+    """Return the decisions of a solution of a model in which every GPU is a pool."""
+    problem = model.problem
+    placed: dict[str, tuple[int, Gpus]] = {job.id: (0, job.running.gpus) for job in problem.jobs if job.running}
+    waiting = [iter(jobs.jobs) for jobs in model.classes]
+    for choice, chosen in zip(model.choices, model.chosen, strict=True):
+        for _ in range(values[chosen.index]):
+            first = choice.blocks[0]
+            placed[next(waiting[choice.job_class]).id] = (choice.start, tuple(range(first, first + choice.size)))
+    held = [
+        [tuple(gpu for gpu, count in step.items() if values[count.index]) for step in variables.held]
+        for variables in model.services
+    ]
+    return Draft(problem, placed, held)
+
+
+def give_hint(model: GridModel, draft: Draft) -> None:
+    """Tell the solver where to look first: at `draft`, in whatever pools the model knows."""
+    pool_of_gpu = model.partition.pool_of_gpu
+    wanted: dict[tuple[int, int, tuple[tuple[int, int], ...]], int] = {}
+    for index, jobs in enumerate(model.classes):
+        for job in jobs.jobs:
+            if job.id in draft.placed:
+                start, gpus = draft.placed[job.id]
+                usage: dict[int, int] = {}
+                for gpu in gpus:
+                    pool = int(pool_of_gpu[gpu])
+                    usage[pool] = usage.get(pool, 0) + 1
+                key = (index, start, tuple(sorted(usage.items())))
+                wanted[key] = wanted.get(key, 0) + 1
+    for choice, chosen in zip(model.choices, model.chosen, strict=True):
+        model.model.add_hint(chosen, wanted.get((choice.job_class, choice.start, choice.usage), 0))
+    for variables, allocation in zip(model.services, draft.held, strict=True):
+        for step, gpus in enumerate(allocation):
+            counts = dict.fromkeys(variables.held[step], 0)
+            for gpu in gpus:
+                counts[int(pool_of_gpu[gpu])] += 1
+            for pool, count in counts.items():
+                model.model.add_hint(variables.held[step][pool], count)
+            missing = max(0, variables.service.demand[step] - len(gpus))
+            model.model.add_hint(variables.shortfall[step], missing)
