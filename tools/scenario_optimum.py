@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
-from loadfactor.model import Problem, admissible_sizes, suits
+from loadfactor.model import Job, Problem, admissible_sizes, suits
 
 SCALE = 10_000
 Starts = dict[str, tuple[int, int]]
+Choices = dict[tuple[str, int, int], cp_model.IntVar]
+Terms = list[cp_model.LinearExpr]
+Load = list[Terms]
 
 
 @dataclass(frozen=True)
@@ -42,25 +45,12 @@ def _solver(seconds: float) -> cp_model.CpSolver:
 def optimum_in_counts(problem: Problem, seconds: float) -> Optimum | None:
     """Return the optimum in counts, or None where `seconds` do not suffice to prove it."""
     model = cp_model.CpModel()
-    steps, decay = problem.horizon.steps, problem.objective.decay
-    load: list[list[cp_model.LinearExpr]] = [[] for _ in range(steps)]
-    reward: list[cp_model.LinearExpr] = []
-    choices: dict[tuple[str, int, int], cp_model.IntVar] = {}
+    load: Load = [[] for _ in range(problem.horizon.steps)]
+    reward: Terms = []
+    choices: Choices = {}
     for job in problem.jobs:
-        mine = []
-        if not any(suits(job, node) for node in problem.cluster.nodes):
-            continue
-        for size in admissible_sizes(problem.cluster, job.gpus):
-            duration = job.duration_at(size)
-            for start in range(job.submit, steps - duration + 1):
-                chosen = model.new_bool_var("")
-                choices[job.id, start, size] = chosen
-                mine.append(chosen)
-                for step in range(start, start + duration):
-                    load[step].append(size * chosen)
-                worth = job.priority * size * sum(decay**step for step in range(start, start + duration))
-                reward.append(round(SCALE * worth) * chosen)
-        model.add_at_most_one(mine)
+        if any(suits(job, node) for node in problem.cluster.nodes):
+            choices |= _job(model, problem, job, load, reward)
     held = _services(model, problem, load, reward)
     for terms in load:
         model.add(sum(terms) <= problem.cluster.gpu_count)
@@ -71,11 +61,27 @@ def optimum_in_counts(problem: Problem, seconds: float) -> Optimum | None:
     return _read(problem, solver, choices, held)
 
 
+def _job(model: cp_model.CpModel, problem: Problem, job: Job, load: Load, reward: Terms) -> Choices:
+    """Add the choice of at most one start and size (R2), with its load and its reward."""
+    steps, decay = problem.horizon.steps, problem.objective.decay
+    choices: Choices = {}
+    for size in admissible_sizes(problem.cluster, job.gpus):
+        duration = job.duration_at(size)
+        for start in range(job.submit, steps - duration + 1):
+            chosen = choices[job.id, start, size] = model.new_bool_var("")
+            for step in range(start, start + duration):
+                load[step].append(size * chosen)
+            worth = job.priority * size * sum(decay**step for step in range(start, start + duration))
+            reward.append(round(SCALE * worth) * chosen)
+    model.add_at_most_one(choices.values())
+    return choices
+
+
 def _services(
     model: cp_model.CpModel,
     problem: Problem,
-    load: list[list[cp_model.LinearExpr]],
-    reward: list[cp_model.LinearExpr],
+    load: Load,
+    reward: Terms,
 ) -> list[list[cp_model.IntVar]]:
     """Add what each service holds at every step (R4 in counts) and the penalty of its shortfall."""
     held = []
@@ -97,7 +103,7 @@ def _services(
 def _read(
     problem: Problem,
     solver: cp_model.CpSolver,
-    choices: dict[tuple[str, int, int], cp_model.IntVar],
+    choices: Choices,
     held: list[list[cp_model.IntVar]],
 ) -> Optimum:
     starts = {job: (start, size) for (job, start, size), chosen in choices.items() if solver.value(chosen)}

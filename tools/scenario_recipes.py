@@ -46,7 +46,7 @@ class Recipe:
     """A scenario: its workload, and the figures that an accepted seed must meet.
 
     `fifo_cells`: utilized cells under fifo. `optimum_cells` and `gain` (value of the optimum over fifo's, less one):
-    those of the proven optimum. `finished`: jobs finished under both, where one figure is published. All ranges inclusive.
+    those of the proven optimum. `finished`: jobs finished under both, where that is published. Ranges are inclusive.
     """
 
     name: str
@@ -113,9 +113,10 @@ MIXED = Recipe(
     name="mixed",
     title="A bit of everything (control)",
     stands_for=(
-        "One node of a product team that shares its GPUs: a chat assistant with an office-hours curve and a small code\n"
-        "assistant, fine-tunes of several sizes, nightly batch inference, and models to quantize before a release.\n"
-        "Nothing dominates. This is the control: what an ordinary day loses to peak reservation and order of arrival."
+        "One node of a product team that shares its GPUs: a chat assistant with an office-hours curve and a small "
+        "code assistant, fine-tunes of several sizes, nightly batch inference, and models to quantize before a "
+        "release. Nothing dominates. This is the control: what an ordinary day loses to peak reservation and "
+        "order of arrival."
     ),
     services=(
         ServiceRecipe("chat-assistant", 9, (0, 0), (2, 3), (13, 16), 2.5, 1),
@@ -135,9 +136,10 @@ TRAINING_HEAVY = Recipe(
     name="training-heavy",
     title="A research group before a deadline",
     stands_for=(
-        "One node of a research group: long fine-tunes and pre-training ablations of 4 and 8 GPUs queue up from midnight,\n"
-        "short urgent runs arrive during the day, and a demo service needs a few GPUs in the afternoon. In order of\n"
-        "arrival, the wide runs wait for one another and everything small and urgent waits behind them."
+        "One node of a research group: long fine-tunes and pre-training ablations of 4 and 8 GPUs queue up from "
+        "midnight, short urgent runs arrive during the day, and a demo service needs a few GPUs in the afternoon. "
+        "In order of arrival, the wide runs wait for one another and everything small and urgent waits behind "
+        "them."
     ),
     services=(ServiceRecipe("demo-chat", 8, (0, 0), (2, 3), (14, 16), 2.5, 1),),
     jobs=(
@@ -155,9 +157,10 @@ INFERENCE_HEAVY = Recipe(
     name="inference-heavy",
     title="Mostly real-time inference, with a strong day curve",
     stands_for=(
-        "One node that earns its keep with two real-time services: a chat assistant and a search reranker whose demand\n"
-        "at noon is several times that of the night. Batch work is what fits beneath and beside the curve. Reserving\n"
-        "the peak all day leaves GPUs idle every night; following the curve, within the swap cap, gives them to jobs."
+        "One node that earns its keep with two real-time services: a chat assistant and a search reranker whose "
+        "demand at noon is several times that of the night. Batch work is what fits beneath and beside the curve. "
+        "Reserving the peak all day leaves GPUs idle every night; following the curve, within the swap cap, gives "
+        "them to jobs."
     ),
     services=(
         ServiceRecipe("chat-assistant", 9, (1, 1), (3, 4), (13, 16), 4.0, 1),
@@ -177,9 +180,10 @@ BATCH_BACKLOG = Recipe(
     name="batch-backlog",
     title="The morning after: a backlog of batch inference",
     stands_for=(
-        "One node after a weekend outage of the pipeline: embeddings, transcriptions and rescans are queued at midnight,\n"
-        "many of them able to run on fewer GPUs for longer, while a support bot follows office hours and two fine-tunes\n"
-        "are due. What is late is worth less every hour; the queue in order of arrival does not know what is urgent."
+        "One node after a weekend outage of the pipeline: embeddings, transcriptions and rescans are queued at "
+        "midnight, many of them able to run on fewer GPUs for longer, while a support bot follows office hours "
+        "and two fine-tunes are due. What is late is worth less every hour; the queue in order of arrival does "
+        "not know what is urgent."
     ),
     services=(ServiceRecipe("support-bot", 9, (0, 1), (2, 4), (10, 15), 3.5, 1),),
     jobs=(
@@ -196,9 +200,9 @@ QUANTIZATION_BURST = Recipe(
     name="quantization-burst",
     title="A release day: a burst of quantizations in the afternoon",
     stands_for=(
-        "One node on the day a new model family is released: from noon on, many short urgent quantizations and the\n"
-        "evaluations that go with them arrive at once, on top of fine-tunes that were queued in the morning and a chat\n"
-        "assistant whose peak is in the evening. Short and urgent meets long and early."
+        "One node on the day a new model family is released: from noon on, many short urgent quantizations and "
+        "the evaluations that go with them arrive at once, on top of fine-tunes that were queued in the morning "
+        "and a chat assistant whose peak is in the evening. Short and urgent meets long and early."
     ),
     services=(ServiceRecipe("chat-assistant", 9, (0, 1), (3, 4), (18, 21), 2.5, 1),),
     jobs=(
@@ -215,8 +219,9 @@ SLACK = Recipe(
     name="slack",
     title="A quiet day: nothing to gain",
     stands_for=(
-        "One node on a public holiday: a flat internal service and a handful of small jobs that all start the moment they\n"
-        "are submitted. Order of arrival is already optimal. A good allocator must leave such a day alone."
+        "One node on a public holiday: a flat internal service and a handful of small jobs that all start the "
+        "moment they are submitted. Order of arrival is already optimal. A good allocator must leave such a day "
+        "alone."
     ),
     services=(ServiceRecipe("internal-search", 6, (2, 2), (2, 2), (12, 12), 3.0, 1),),
     jobs=(
@@ -233,10 +238,11 @@ SCALE = Recipe(
     name="scale",
     title="Eight nodes, thirty jobs",
     stands_for=(
-        "A cluster of eight nodes that is not short of GPUs but of order: three multi-node training runs, fine-tunes,\n"
-        "batch inference and quantizations beside three services. Three jobs cannot run today under any policy: two long\n"
-        "runs submitted too late to end before midnight, and one that needs more memory than any GPU here has. All others\n"
-        "finish either way, so that utilization cannot differ; what differs is how long the urgent ones wait."
+        "A cluster of eight nodes that is not short of GPUs but of order: three multi-node training runs, fine- "
+        "tunes, batch inference and quantizations beside three services. Three jobs cannot run today under any "
+        "policy: two long runs submitted too late to end before midnight, and one that needs more memory than any "
+        "GPU here has. All others finish either way, so that utilization cannot differ; what differs is how long "
+        "the urgent ones wait."
     ),
     services=(
         ServiceRecipe("chat-assistant", 9, (0, 1), (4, 6), (13, 16), 3.0, 2),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from loadfactor.bench.dice import Dice, day_curve
 from loadfactor.model import Cluster, GpuRange, Horizon, Job, Kind, Node, Problem, Service
@@ -31,7 +32,7 @@ class Mix:
     moldable_share: float = 0.3
 
 
-# Total work over the capacity that the services leave: 0.8 to 1.4 with 30 jobs, 1.2 to 1.8 with 60, 1.6 to 1.9 with 120.
+# Total work over the capacity that the services leave: about 1.1 with 30 jobs, 1.5 with 60, 1.8 with 120.
 DENSE_MIXES = {
     30: Mix(
         ((1, 0.10), (2, 0.15), (4, 0.25), (8, 0.30), (16, 0.15), (32, 0.05)),
@@ -155,5 +156,5 @@ def _service(dice: Dice, name: str, priority: float, peaks: tuple[int, int], ste
     peak = dice.between(peaks)
     night = peak * dice.between((15, 35)) // 100
     demand = day_curve(night, peak, dice.between((10, 20)), dice.between((3, 5)), steps)
-    steepest = max(abs(later - earlier) for earlier, later in zip(demand, demand[1:], strict=False))
+    steepest = max(abs(later - earlier) for earlier, later in pairwise(demand))
     return Service(id=name, priority=priority, demand=tuple(demand), max_swap=max(1, steepest - dice.between((0, 1))))

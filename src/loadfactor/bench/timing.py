@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -31,23 +33,35 @@ class Timing:
         return cls(float(middle), float(low), float(high), len(seconds))
 
 
-def timed(decide: Callable[[int], Result], repeats: int, warm_ups: int = 1) -> tuple[Timing, list[Result]]:
+def timed(
+    decide: Callable[[int], Result], repeats: int, warm_ups: int = 1, within_seconds: float = math.inf
+) -> tuple[Timing, list[Result]]:
     """Call `decide` with 0, 1, ... `repeats` - 1 and return the timing and every result.
 
-    `warm_ups` calls before it are not counted: they load compiled code. Garbage is collected before and not during.
+    `warm_ups` calls before it are not counted: they load compiled code. No call begins once `within_seconds` are over,
+    but the first always does; `Timing.repeats` says how many there were. Garbage is collected before and not during.
     """
     for seed in range(warm_ups):
         decide(seed)
-    seconds, results = [], []
-    gc.collect()
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
+    seconds: list[float] = []
+    results: list[Result] = []
+    with _no_garbage_collection():
         for seed in range(repeats):
+            if seconds and sum(seconds) > within_seconds:
+                break
             began = time.perf_counter()
             results.append(decide(seed))
             seconds.append(time.perf_counter() - began)
+    return Timing.of(seconds), results
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    was_enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
     finally:
         if was_enabled:
             gc.enable()
-    return Timing.of(seconds), results
