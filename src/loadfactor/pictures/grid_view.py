@@ -192,7 +192,7 @@ class GridView:
 
     def entries(self) -> list[tuple[str, str, Paint]]:
         """Return key, name and paint of everything that the legend explains."""
-        kinds = {drawn.job.kind for drawn in self.scene.jobs}
+        kinds = {job.kind for job in self.scene.problem.jobs}
         entries = [(JOB_KEY + kind, KIND_NAMES[kind], self.palette.kinds[kind]) for kind in KINDS if kind in kinds]
         for drawn in self.scene.services:
             key = f"{SERVICE_KEY}{drawn.index}"
@@ -200,6 +200,6 @@ class GridView:
         if self.scene.unavailable:
             entries.append((UNAVAILABLE_KEY, "Unavailable", self.palette.unavailable))
         entries.append(("idle", "Idle", Paint(self.palette.surface, self.palette.muted)))
-        if any(drawn.shortfall.any() for drawn in self.scene.services):
+        if self.scene.services:
             entries.append(("shortfall", "Shortfall", self.palette.shortfall))
         return entries

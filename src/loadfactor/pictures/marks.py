@@ -46,7 +46,7 @@ class Marks:
         return {
             "field": "from",
             **self._time_type(),
-            "scale": {**self._time_scale(), "domain": {"expr": "x_domain"}, "nice": False, "zero": False},
+            "scale": {**self._time_scale(), "domain": {"expr": "x_domain"}, "nice": False},
             "axis": axis,
         }
 
@@ -105,4 +105,4 @@ class Marks:
         return {"type": "temporal"} if self.clock.has_start else {"type": "quantitative"}
 
     def _time_scale(self) -> Spec:
-        return {"type": "utc"} if self.clock.has_start else {}
+        return {"type": "utc"} if self.clock.has_start else {"zero": False}
