@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from loadfactor.bench import SCENARIO_NAMES, load_scenario
 from loadfactor.model import Problem, read_problem
 from tests.cli.conftest import Command
 
@@ -50,7 +53,7 @@ def test_every_fault_of_the_options_is_told(command: Command) -> None:
 def test_nothing_to_build_from_is_refused(command: Command) -> None:
     told = command("problem")
     assert (told.code, told.output) == (2, "")
-    assert told.errors == "error: RECIPE: nothing to build from is named; name a recipe, logs, or --sample\n"
+    assert told.errors == "error: RECIPE: nothing to build from is named; name a recipe, logs, --sample or --scenario\n"
 
 
 def test_the_sample_stands_alone(command: Command) -> None:
@@ -63,3 +66,22 @@ def test_an_output_of_an_unknown_kind_is_refused(command: Command, tmp_path: Pat
     told = command("problem", "--sample", "--output", str(tmp_path / "day.csv"))
     assert (told.code, told.output) == (2, "")
     assert "ends in none of .yaml, .yml, .json" in told.errors
+
+
+@pytest.mark.parametrize("name", SCENARIO_NAMES)
+def test_every_scenario_can_be_had(command: Command, name: str) -> None:
+    told = command("problem", "--scenario", name)
+    assert (told.code, told.errors) == (0, "")
+    assert Problem.from_document(json.loads(told.output)) == load_scenario(name)
+
+
+def test_an_unknown_scenario_is_refused(command: Command) -> None:
+    told = command("problem", "--scenario", "nobody")
+    assert (told.code, told.output) == (2, "")
+    assert "choose one of mixed, training-heavy" in told.errors
+
+
+def test_a_scenario_stands_alone(command: Command) -> None:
+    told = command("problem", "--scenario", "mixed", "--sample")
+    assert (told.code, told.output) == (2, "")
+    assert told.errors.startswith("error: --scenario: stands alone, and sample is given too; ")

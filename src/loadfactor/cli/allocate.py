@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loadfactor.cli.console import answers, remarks
+from loadfactor.cli.drawing import PICTURE_SUFFIXES, draw
 from loadfactor.cli.files import refuse_unwritable
 from loadfactor.cli.options import (
     BudgetOption,
@@ -32,10 +33,14 @@ def allocate(
     time_limit: TimeLimitOption = 30.0,
     seed: SeedOption = 0,
     output: Annotated[str | None, typer.Option(metavar="PLAN", help="Write the plan to this file too.")] = None,
+    picture: Annotated[
+        str | None, typer.Option("--picture", metavar="FILE", help="Draw the plan into this .svg, .png or .html.")
+    ] = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Make a plan for PROBLEM: which job runs when and where, and which GPUs every service holds."""
     refuse_unwritable("--output", output)
+    refuse_unwritable("--picture", picture, PICTURE_SUFFIXES)
     from loadfactor.allocator import decide
     from loadfactor.cli.progress import progress_of
     from loadfactor.model import read_problem, to_json, write_document
@@ -49,6 +54,8 @@ def allocate(
     document = decision.plan.to_document()
     if output is not None:
         write_document(document, output)
+    if picture is not None:
+        draw(described, [decision.plan], "--picture", picture)
     if format_ is Format.JSON:
         sys.stdout.write(to_json(document))
         return

@@ -7,14 +7,16 @@ from typing import Annotated
 import typer
 
 from loadfactor.cli.allocate import allocate
+from loadfactor.cli.bench import bench
 from loadfactor.cli.check import check
+from loadfactor.cli.compare import compare
 from loadfactor.cli.explain import explain
 from loadfactor.cli.policies import policies
 from loadfactor.cli.problem import problem
 from loadfactor.cli.schema import schema
 from loadfactor.cli.worth import worth
 
-COMMANDS = (allocate, check, explain, problem, policies, schema, worth)
+COMMANDS = (allocate, bench, check, compare, explain, problem, policies, schema, worth)
 
 
 def application() -> typer.Typer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,12 @@ from loadfactor.cli.files import refuse_unwritable
 from loadfactor.cli.options import LARGEST_SEED, positive
 from loadfactor.errors import InputError
 
+if TYPE_CHECKING:
+    from loadfactor.model import Problem
+    from loadfactor.sources import ProblemRecipe
+
+NOT_OF_THE_RECIPE = {"sample", "scenario", "output", "report", "service"}
+Given = dict[str, Any]
 Text = str | None
 Number = float | None
 
@@ -23,6 +29,7 @@ def problem(
     sample: Annotated[
         bool, typer.Option("--sample", help="Use the recipe and the logs that loadfactor ships.")
     ] = False,
+    scenario: Annotated[Text, typer.Option(help="One of the seven scenarios of `loadfactor bench`, as it is.")] = None,
     output: Annotated[
         Text, typer.Option(metavar="FILE", help="Write the problem to this file (.yaml or .json), not to the output.")
     ] = None,
@@ -58,33 +65,55 @@ def problem(
     ] = None,
 ) -> None:
     """Build a problem document from real data: a RECIPE, options, or options laid over a recipe."""
-    given = {name: value for name, value in locals().items() if name not in {"sample", "output", "report", "service"}}
+    given = {name: value for name, value in locals().items() if name not in NOT_OF_THE_RECIPE}
+    given["services"] = service or ()
     refuse_unwritable("--output", output, (".yaml", ".yml", ".json"))
     refuse_unwritable("--report", report)
-    from loadfactor.model import to_json, write_document
+    if scenario is not None:
+        _refuse_company("--scenario", {**given, "sample": sample or None, "report": report})
+        from loadfactor.bench import load_scenario
+
+        _hand_over(load_scenario(scenario), output)
+        return
     from loadfactor.sources import build_problem
 
-    built, told = build_problem(_recipe(sample, given | {"services": service or ()}))
+    built, told = build_problem(_recipe(sample, given))
     for line in told.lines():
         remarks().print(line, markup=False)
     if report is not None:
+        from loadfactor.model import write_document
+
         write_document(told.to_document(), report)
-    if output is None:
-        sys.stdout.write(to_json(built.to_document()))
-    else:
-        write_document(built.to_document(), output)
-        remarks().print(f"{built.name}: {len(built.jobs)} jobs, {len(built.services)} services -> {output}", markup=False)
+    _hand_over(built, output)
 
 
-def _recipe(sample: bool, given: dict[str, Any]) -> Any:
+def _recipe(sample: bool, given: Given) -> ProblemRecipe:
     from loadfactor.sources import recipe_from_options, sample_recipe
 
-    chosen = [name for name, value in given.items() if value is not None and value != ()]
-    if not sample:
-        if not chosen:
-            raise InputError.of("RECIPE", "nothing to build from is named", "name a recipe, logs, or --sample")
-        return recipe_from_options(**given)
+    if sample:
+        _refuse_company("--sample", given)
+        return sample_recipe()
+    if not _chosen(given):
+        raise InputError.of("RECIPE", "nothing to build from is named", "name a recipe, logs, --sample or --scenario")
+    return recipe_from_options(**given)
+
+
+def _refuse_company(option: str, given: Given) -> None:
+    chosen = _chosen(given)
     if chosen:
-        remedy = "leave them out, or copy the sample's recipe and change it"
-        raise InputError.of("--sample", f"stands alone, and {', '.join(chosen)} is given too", remedy)
-    return sample_recipe()
+        fact = f"stands alone, and {', '.join(chosen)} is given too"
+        raise InputError.of(option, fact, "leave one of the two out; change the written document instead")
+
+
+def _chosen(given: Given) -> list[str]:
+    return [name for name, value in given.items() if value is not None and value != ()]
+
+
+def _hand_over(built: Problem, output: str | None) -> None:
+    from loadfactor.model import to_json, write_document
+
+    if output is None:
+        sys.stdout.write(to_json(built.to_document()))
+        return
+    write_document(built.to_document(), output)
+    remarks().print(f"{built.name}: {len(built.jobs)} jobs, {len(built.services)} services -> {output}", markup=False)

@@ -88,7 +88,9 @@ def proof(plan: Plan) -> str:
     """Return in a few words how good the plan is proven to be."""
     if plan.bound is None or plan.metrics is None:
         return "nothing"
-    return "proven optimal" if plan.optimal else f"within {relative_gap(plan.metrics.value, plan.bound):.3%} of the best"
+    return (
+        "proven optimal" if plan.optimal else f"within {relative_gap(plan.metrics.value, plan.bound):.3%} of the best"
+    )
 
 
 def gpu_ranges(gpus: Sequence[int]) -> str:
