@@ -47,6 +47,8 @@ def test_throughput_and_headroom(tmp_path: Path) -> None:
     assert (report.load_unit, report.gpus_per_unit) == ("request a second", 0.3)
     default, _ = built(tmp_path, rates(HOURLY), **{"services.headroom": None})
     assert default.demand == (24, 36, 12)
+    tenth, _ = built(tmp_path, rates([50] * 6), **{"services.headroom": 0.1})
+    assert tenth.demand == (55, 55, 55)  # in floating point 50 · 1.1 is a little more than 55
 
 
 def test_the_peak_takes_its_share(tmp_path: Path) -> None:
@@ -198,6 +200,12 @@ def test_bad_rows_are_listed_and_the_others_kept() -> None:
         ("log:6", "falls into the bin of an earlier row"),
     ]
     assert log.requests.tolist() == [1, 3]  # the smallest distance, 1200 s, is the bin's width
+
+
+def test_times_that_jitter_fall_into_the_nearest_bin() -> None:
+    form = DemandFormat(columns={"time": "t_s", "rate": "rate"}, times="seconds", bin_seconds=600.0)
+    log = read_demand(demand_text("0,1", "599,2", "1201,3", "1799,4").encode(), form, "log")
+    assert (log.requests.tolist(), log.bad_rows) == ([1, 2, 3, 4], ())
 
 
 def test_a_log_of_a_thousand_years_is_refused() -> None:
