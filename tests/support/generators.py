@@ -102,8 +102,8 @@ class _Draft:
         jobs = [job for index in range(running) if (job := self._running_job(f"running-{index}"))]
         fewest = 0 if self._chance(0.05) else (self.shape.jobs + 1) // 2
         count = max(0, self.rng.randint(fewest, self.shape.jobs) - len(jobs))
-        # work enough for about one to three times the grid, so that jobs compete
-        appetite = self.rng.uniform(0.7, 3.0) * self.steps * len(self.node_of)
+        # work enough for about once or twice the grid, so that jobs compete
+        appetite = self.rng.uniform(0.7, 2.4) * self.steps * len(self.node_of)
         jobs += [self._waiting_job(f"job-{index}", appetite / count) for index in range(count)]
         self.rng.shuffle(jobs)
         return jobs
@@ -142,7 +142,7 @@ class _Draft:
         sizes = self._sizes()
         size = min(self.rng.choice(sizes) for _ in range(2))
         longest = self.steps + 2 if self._chance(0.1) else self.steps
-        duration = max(1, min(round(gpu_steps / size * self.rng.uniform(0.2, 1.2)), longest))
+        duration = max(1, min(round(gpu_steps / size * self.rng.uniform(0.2, 1.0)), longest))
         job = {**self._common(id_), **self._needs(), "gpus": size, "duration": duration}
         if self._chance(0.5):
             job["submit"] = self.rng.randint(0, self.steps if self._chance(0.1) else self.steps // 3)
@@ -178,7 +178,7 @@ class _Draft:
 
     def _service(self, id_: str, peak: int) -> Document:
         service: Document = {"id": id_, "priority": self.rng.choice([0, 1, 3, 5, 9]), **self._needs()}
-        service["demand"] = self._demand(self.rng.randint(0, peak + 1))
+        service["demand"] = self._demand(self.rng.randint(0, peak + 1 if self._chance(0.3) else peak // 2 + 1))
         service["max_swap"] = self.rng.choice([0, 1, 1, 2, 3, peak])
         if self._chance(0.3):
             service["max_gpus"] = self.rng.randint(0, peak + 1)
