@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 OUT := out
 WORKERS ?= 2
 
-.PHONY: help run test lint unit soak bench docs clean
+.PHONY: help run test lint unit soak bench docs picture clean
 
 help:
 	@echo "make run    set up, then build a day, compare the policies, plan it and draw it (into $(OUT)/)"
@@ -16,6 +16,7 @@ help:
 	@echo "make soak   the long tests: random problems by the hundred thousand"
 	@echo "make bench  the benchmark: time and distance from the bound, case by case"
 	@echo "make docs   the documentation site, into docs/_build/html"
+	@echo "make picture draw the picture of the README anew"
 	@echo "make clean  remove everything that the other targets made"
 
 $(BIN)/python:
@@ -74,6 +75,11 @@ bench: $(VENV)/.compiled
 docs: $(VENV)/.develops
 	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
 	@echo "the documentation is in docs/_build/html/index.html"
+
+picture: $(VENV)/.compiled
+	@mkdir -p $(OUT)
+	$(BIN)/loadfactor problem --scenario training-heavy --output $(OUT)/training-heavy.yaml
+	$(BIN)/loadfactor compare $(OUT)/training-heavy.yaml --policies fifo,full --svg docs/images/compared.svg
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
