@@ -64,18 +64,21 @@ def kinds(item: JobExplanation | ServiceExplanation) -> list[str]:
 
 
 def ramp_in_the_way() -> Problem:
-    """A service that may not swap holds 2 GPUs for its first and last step; `small` would fit in between."""
+    """A service that may not swap holds 2 GPUs for its first and last step; `small` would fit in between.
+
+    The four steps of `small` are worth as much as these two GPU-steps of demand at a priority of 36.004.
+    """
     return problem(
         6,
         2,
         jobs=[job("small", 1.0, 1, 4)],
-        services=[service("chat", [2, 1, 1, 1, 1, 2], max_swap=0)],
+        services=[service("chat", [2, 1, 1, 1, 1, 2], max_swap=0, priority=9.001)],
     )
 
 
 def outranked() -> Problem:
-    """`low` wants all that `high` holds from start to end: 120 against 72."""
-    return problem(6, 4, jobs=[job("high", 5.0, 4, 6), job("low", 3.0, 4, 6)])
+    """`low` wants all that `high` holds from start to end, at a lower priority."""
+    return problem(6, 4, jobs=[job("high", 5.005, 4, 6), job("low", 3.0, 4, 6)])
 
 
 def one_step_short() -> Problem:

@@ -15,7 +15,7 @@ def test_a_job_in_time_needs_no_explanation() -> None:
     described = problem(4, 2, jobs=[job("only", 1.0, {"min": 1, "max": 2}, 2)])
     told = of_job(explained(described), "only")
     assert (told.status, told.blockers, told.changes) == ("on_time", (), ())
-    assert told.summary == "GPUs 0-1 from step 0 to step 2: it starts as soon as it may, on its largest size"
+    assert told.summary == "runs on GPUs 0-1, steps [0, 2): as soon as it may, on its largest size"
 
 
 def test_a_running_job_keeps_its_gpus() -> None:

@@ -57,14 +57,14 @@ def test_gpus_that_are_not_to_be_had() -> None:
 
 
 def test_a_plan_that_chose_the_job_says_what_either_is_worth() -> None:
-    # 1 GPU, 2 steps: the job is worth 2 x 50, the service's shortfall 2 x 8 x 1
-    described = problem(2, 1, jobs=[job("dear", 50.0, 1, 2)], services=[service("chat", [1, 1], 1, priority=1.0)])
+    # 1 GPU, 2 steps: the job is worth 2 x 51, the service's shortfall 2 x 8 x 1
+    described = problem(2, 1, jobs=[job("dear", 51.0, 1, 2)], services=[service("chat", [1, 1], 1, priority=1.0)])
     told = of_service(explained(described), "chat")
     (shortfall,) = told.shortfalls
     assert (shortfall.cause, shortfall.penalty) == ("chosen", 16.0)
-    assert "is dear (priority 50), worth 100, so the plan serves the job" in shortfall.message
+    assert "is dear (priority 51), worth 102, so the plan serves the job" in shortfall.message
     raised = change(told, "priority")
-    assert (raised.after, raised.cost, raised.displaced) == (6.26, 100.0, ("dear",))
+    assert (raised.after, raised.cost, raised.displaced) == (6.38, 102.0, ("dear",))
 
 
 def test_a_plan_that_left_gpus_free_is_told_so_and_mended_by_planning_again() -> None:

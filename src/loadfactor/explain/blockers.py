@@ -13,26 +13,26 @@ from loadfactor.judge import judge
 from loadfactor.model import Job, Placement, Unplaced
 
 
-def own_limits(holdings: Holdings, job: Job) -> list[Blocker]:
+def own_limits(holdings: Holdings, job: Job) -> tuple[Blocker, ...]:
     """Return what rules `job` out whatever anybody else does: no such block, or no time before the horizon ends."""
     problem = holdings.problem
     suitable = holdings.blocks.suitable_gpus(job)
     wanted = _range_text(job)
     if not suitable.any():
         fact = f"no GPU of the cluster meets its needs ({_needs_text(job)})"
-        return [_about_job("R2", job, holdings, fact)]
+        return (_about_job("R2", job, holdings, fact),)
     sizes = holdings.blocks.sizes(job)
     if not sizes:
         fact = f"no block of {wanted} exists on the {count(int(suitable.sum()), 'GPU')} that meet its needs"
-        return [_about_job("R3", job, holdings, fact)]
+        return (_about_job("R3", job, holdings, fact),)
     if all(job.submit > holdings.last_start(job, size, holdings.steps) for size in sizes):
         duration = min(job.duration_at(size) for size in sizes)
         fact = (
             f"{count(duration, 'step')} from {at_step(problem.horizon, job.submit)}, where it is submitted, end behind "
             f"{at_step(problem.horizon, holdings.steps)}, the end of the horizon"
         )
-        return [_about_job("R2", job, holdings, fact)]
-    return []
+        return (_about_job("R2", job, holdings, fact),)
+    return ()
 
 
 def in_between(holdings: Holdings, job: Job, size: int, from_step: int, until_step: int) -> tuple[Blocker, ...]:

@@ -30,6 +30,11 @@ Found = Change | str
 
 def changes_for_job(attempts: Attempts) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     """Return the changes that place the job, cheapest first, and the words for those that do not."""
+    blocks = attempts.holdings.blocks
+    if not blocks.suitable_gpus(attempts.job).any():
+        return (), ("every change of size, time, priority or swap caps: no GPU meets its needs",)
+    if not blocks.sizes(attempts.job):
+        return sorted_out(list(_fewer_gpus(attempts)))
     again = list(_plan_again(attempts))
     if again:
         attempts = replace(attempts, only_on_top=True)

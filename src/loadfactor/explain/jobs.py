@@ -7,7 +7,7 @@ from loadfactor.explain.blockers import in_between, making_way, own_limits
 from loadfactor.explain.findings import Blocker, JobExplanation, Opening, Status
 from loadfactor.explain.holdings import Holdings
 from loadfactor.explain.job_changes import changes_for_job
-from loadfactor.explain.telling import MOST_NAMED, at_step, count, names, on_gpus
+from loadfactor.explain.telling import MOST_NAMED, at_step, count, in_steps, names, on_gpus
 from loadfactor.explain.trials import Trials
 from loadfactor.model import Job, Placement
 
@@ -19,13 +19,13 @@ def explain_job(holdings: Holdings, job: Job, trials: Trials | None) -> JobExpla
         return _left_out(holdings, job, trials)
     place = Opening(placed.start, placed.end, placed.gpus)
     horizon = holdings.problem.horizon
-    where = f"{on_gpus(placed.gpus)} from {at_step(horizon, placed.start)} to {at_step(horizon, placed.end)}"
+    where = f"{on_gpus(placed.gpus)}, {in_steps(horizon, placed.start, placed.end)}"
     if job.running:
-        summary = f"is running: it keeps {where} (R2, R5)"
+        summary = f"is running and keeps {where} (R2, R5)"
         return JobExplanation(job.id, "running", place, summary)
     status = _status(holdings, job, placed)
     if status == "on_time":
-        summary = f"{where}: it starts as soon as it may, on its largest size"
+        summary = f"runs on {where}: as soon as it may, on its largest size"
         return JobExplanation(job.id, status, place, summary)
     return _placed_short(holdings, job, placed, status, where)
 
@@ -48,7 +48,7 @@ def _placed_short(holdings: Holdings, job: Job, placed: Placement, status: Statu
         facts.append(f"{count(placed.start - job.submit, 'step')} after its submit at step {job.submit}")
     if len(placed.gpus) < largest:
         facts.append(f"on {count(len(placed.gpus), 'GPU')} where it could use {largest}")
-    summary = f"{where}: {', '.join(facts)}. {_who(blockers)}"
+    summary = f"runs on {where}: {', '.join(facts)}. {_who(blockers)}"
     if opening is not None:
         summary += f". It could have started at {at_step(holdings.problem.horizon, opening.start)} on "
         summary += f"{on_gpus(opening.gpus)}, which the plan leaves free"
@@ -70,9 +70,7 @@ def _left_out(holdings: Holdings, job: Job, trials: Trials | None) -> JobExplana
     searched = trials is not None
     if limits:
         summary = f"is left out: {limits[0].message}"
-        return JobExplanation(
-            job.id, "unplaced", None, summary, tuple(limits), changes=changes, refuted=refuted, searched=searched
-        )
+        return JobExplanation(job.id, "unplaced", None, summary, limits, None, None, changes, refuted, searched)
     size = holdings.blocks.sizes(job)[0]
     blockers = in_between(holdings, job, size, job.submit, holdings.steps)
     opening = holdings.opening(job, holdings.free())

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from loadfactor.explain.findings import Change, Explanation, JobExplanation, ServiceExplanation
@@ -76,5 +77,11 @@ def _changes(
 
 
 def _indented(lines: Iterator[tuple[str, str]]) -> Iterator[RenderableType]:
+    """Yield the lines as a grid, so that what is wrapped stays behind its label."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=3, style="bold cyan")
+    grid.add_column()
     for label, message in lines:
-        yield Padding(Text.assemble((f"{label:<4}", "bold cyan"), message), (0, 0, 0, 2))
+        grid.add_row(label, Text(message))
+    if grid.row_count:
+        yield Padding(grid, (0, 0, 0, 2))
