@@ -33,6 +33,11 @@ class Row:
     timing: Timing
     fault: str | None = None
 
+    @property
+    def contestant(self) -> str:
+        """Return the policy and its effort, as the tables name them."""
+        return f"{self.policy} {self.effort}".rstrip()
+
     def to_document(self) -> dict[str, Any]:
         """Return the row as plain mappings."""
         document = {name: getattr(self, name) for name in self.__slots__ if name not in {"metrics", "timing"}}
@@ -67,7 +72,6 @@ class BenchmarkReport:
     machine: Machine
     options: dict[str, Any]
     sections: tuple[Section, ...]
-    skipped: tuple[str, ...] = ()
 
     @property
     def faults(self) -> list[Row]:
@@ -85,6 +89,5 @@ class BenchmarkReport:
             "options": self.options,
             "published": {name: published.to_document() for name, published in PUBLISHED.items()},
             "sections": [section.to_document() for section in self.sections],
-            "faults": [f"{row.case}, {row.policy} {row.effort}: {row.fault}" for row in self.faults],
-            "skipped": list(self.skipped),
+            "faults": [f"{row.case}, {row.contestant}: {row.fault}" for row in self.faults],
         }

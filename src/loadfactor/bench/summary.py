@@ -26,6 +26,11 @@ class Summary:
     median_ms: float
     slowest_ms: float
 
+    @property
+    def contestant(self) -> str:
+        """Return the policy and its effort, as the tables name them."""
+        return f"{self.policy} {self.effort}".rstrip()
+
 
 def summarize(rows: Sequence[Row]) -> list[Summary]:
     """Return one summary for each contestant, in the order of the rows."""

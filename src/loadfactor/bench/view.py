@@ -31,7 +31,7 @@ def benchmark_view(report: BenchmarkReport) -> RenderableType:
 
 
 def _faults(report: BenchmarkReport) -> list[RenderableType]:
-    return [Text(f"{row.case}, {_who(row)}: {row.fault}", style="bold red") for row in report.faults]
+    return [Text(f"{row.case}, {row.contestant}: {row.fault}", style="bold red") for row in report.faults]
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -43,7 +43,19 @@ def _table(title: str, *columns: str) -> Table:
 
 
 def _case_table(section: Section) -> Table:
-    columns = ["case", "policy", "utilization", "value", "vs fifo", "bound", "gap", "worst", "median ms", "p5–p95"]
+    columns = [
+        "case",
+        "policy",
+        "utilization",
+        "jobs",
+        "value",
+        "vs fifo",
+        "bound",
+        "gap",
+        "worst",
+        "median ms",
+        "p5–p95",
+    ]
     has_published = section.name == "scenarios"
     table = _table(section.title, *columns, *(["published"] if has_published else []))
     for case in section.cases():
@@ -56,10 +68,11 @@ def _case_table(section: Section) -> Table:
 
 def _cells(row: Row) -> list[str]:
     if row.fault and row.fault.startswith("ILLEGAL"):
-        return [_who(row), "ILLEGAL", *[UNKNOWN] * 5, *_times(row.timing)]
+        return [row.contestant, "ILLEGAL", *[UNKNOWN] * 6, *_times(row.timing)]
     return [
-        _who(row),
+        row.contestant,
         f"{row.metrics.utilization:.1%}",
+        f"{row.metrics.jobs_finished:,}",
         f"{row.metrics.value:,.2f}",
         _gain(row.gain),
         _bound(row),
@@ -67,10 +80,6 @@ def _cells(row: Row) -> list[str]:
         _gap(row.worst_gap),
         *_times(row.timing),
     ]
-
-
-def _who(row: Row | Summary) -> str:
-    return f"{row.policy} {row.effort}".rstrip()
 
 
 def _bound(row: Row) -> str:
@@ -141,7 +150,7 @@ def _summary_table(title: str, rows: list[tuple[str, Summary]]) -> Table:
 
 def _summary_cells(summary: Summary) -> list[str]:
     return [
-        _who(summary),
+        summary.contestant,
         f"{summary.utilization:.1%}",
         _gain(summary.gain),
         f"{summary.proven} of {summary.cases}",

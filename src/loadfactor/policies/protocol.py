@@ -48,7 +48,10 @@ DEFAULT_EFFORT = Effort()
 class Policy(Protocol):
     """Makes a plan for a problem. Register one as an entry point in the group `loadfactor.policies`."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Return the name under which the policy appears in plans and tables."""
+        ...  # pragma: no cover
 
     def plan(self, problem: Problem, effort: Effort = DEFAULT_EFFORT) -> Plan:
         """Return a legal plan; raise nothing for a valid problem."""
