@@ -52,6 +52,8 @@ class Instance:
     options: Ints
     density: Floats
     """(m,) what a job earns on a GPU in a step: its priority, the order in which a search starts."""
+    largest: Floats
+    """(m,) the most GPUs that a job can use."""
     mean_worth: float
     """The mean worth of a job that starts at once, the unit of temperatures."""
     reward: Floats
@@ -95,6 +97,7 @@ def compile_problem(problem: Problem) -> Instance:
         jobs=jobs,
         options=options,
         density=np.array([job.priority for job in waiting], dtype=np.float64),
+        largest=np.array([job.gpus.max for job in waiting], dtype=np.float64),
         mean_worth=_mean_worth(options, reward, weight),
         reward=reward,
         starts=catalogue.starts,

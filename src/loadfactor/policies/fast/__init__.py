@@ -6,7 +6,8 @@ import time
 from dataclasses import dataclass
 
 from loadfactor.model import Plan, Problem
-from loadfactor.policies.fast.search import Budget, Search, draft_of
+from loadfactor.policies.fast.layout import draft_of
+from loadfactor.policies.fast.search import Budget, Search
 from loadfactor.policies.instance import compile_problem
 from loadfactor.policies.protocol import DEFAULT_EFFORT, Effort
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from loadfactor.policies.draft import Draft, Gpus
 from loadfactor.policies.fast.counts import ANY, NONE, anneal, serve
 from loadfactor.policies.fast.fitting import fit, place_free
 from loadfactor.policies.fast.items import cells_of, list_items, mark_items
+from loadfactor.policies.fast.layout import Layout
 from loadfactor.policies.fast.relocate import count_free, improve, insert_all, total_worth
 from loadfactor.policies.fast.serving import (
     changes_of,
@@ -23,7 +22,7 @@ from loadfactor.policies.fast.serving import (
     reserve_services,
     unmet_cost,
 )
-from loadfactor.policies.instance import SIZE, Instance, Ints
+from loadfactor.policies.instance import Instance, Ints
 from loadfactor.policies.occupancy import Bits, summarise
 
 COUNTS_SHARE, FIT_SHARE = 0.25, 0.15
@@ -32,6 +31,9 @@ HEAT, POSITIONS_HEAT = 0.03, 0.03
 """First temperatures as shares of the mean worth of a job."""
 COOLING = 0.005
 """Last temperature as a share of the first."""
+TASTES = (0.0, 0.15, 0.3)
+"""Powers of the size tried when jobs are placed by priority and size."""
+LARGE_TASTE = 0.15
 FIRST_CHUNK = 8
 FIT_CHUNK = 25
 SHORTEST_ROUND = 2e-4
@@ -69,17 +71,6 @@ class Budget:
 
 
 @dataclass
-class Layout:
-    """A legal plan in arrays: option, start and first GPU of every waiting job, and the changes of the services."""
-
-    chosen: Ints
-    begin: Ints
-    where: Ints
-    changes: Ints
-    value: float
-
-
-@dataclass
 class Positions:
     """Where everything of a decoding in counts came to lie; `where` is -1 for jobs without a block.
 
@@ -89,9 +80,17 @@ class Positions:
 
     grid: Bits
     reserved: Bits
+    chosen: Ints
+    begin: Ints
     where: Ints
     intervals: Ints
     whole: bool = False
+    reward: float = 0.0
+
+    def copy(self) -> Positions:
+        """Return a copy for another try at placing the jobs; the services' reservations are shared."""
+        jobs = {"chosen": self.chosen.copy(), "begin": self.begin.copy(), "where": self.where.copy()}
+        return replace(self, grid=self.grid.copy(), **jobs)
 
 
 class Search:
@@ -123,8 +122,12 @@ class Search:
 
     def _round(self, budget: Budget, seconds: float) -> None:
         begin = time.perf_counter()
-        self._search_counts(budget, seconds * COUNTS_SHARE)
-        found = self._find_positions(budget, seconds * FIT_SHARE)
+        large = len(self.instance.pool_of_gpu) * self.instance.steps > LARGEST_FITTED_GRID
+        self._search_counts(budget, 0.0 if large else seconds * COUNTS_SHARE)
+        starts = [] if large else [self._placed_as_counted(budget, seconds * FIT_SHARE)]
+        if self.best is None:
+            starts += self._placed_by_worth((LARGE_TASTE,) if large else TASTES)
+        found = max(starts, key=lambda start: start.reward)
         self._improve(budget, seconds - (time.perf_counter() - begin), found)
 
     def _search_counts(self, budget: Budget, seconds: float) -> None:
@@ -144,26 +147,58 @@ class Search:
         )  # fmt: skip
         return value
 
-    def _find_positions(self, budget: Budget, seconds: float) -> Positions:
+    def _placed_as_counted(self, budget: Budget, seconds: float) -> Positions:
+        """Find blocks for what the counts decided, and places for the jobs for which there are none."""
+        found = self._reserve(lambda found: self._fit(budget, seconds, found))
+        self._insert(found, self.state[0])
+        return found
+
+    def _placed_by_worth(self, tastes: tuple[float, ...]) -> list[Positions]:
+        """Reserve the services, then place the jobs in order of priority times a power of their size.
+
+        A large block is hard to find later, so size counts beside worth; how much differs from problem to problem.
+        """
+        i = self.instance
+        empty = self._reserve(lambda found: found.chosen.fill(NONE))
+        placed = [empty.copy() for _ in tastes]
+        for taste, found in zip(tastes, placed, strict=True):
+            self._insert(found, np.argsort(-i.density * i.largest**taste, kind="stable"))
+        return placed
+
+    def _reserve(self, before: Callable[[Positions], None]) -> Positions:
+        """Return the grid with the services reserved; `before` may place what should choose first."""
         i = self.instance
         intervals = np.empty((cut_into_intervals(self.curves, _NO_INTERVALS), 4), dtype=np.int64)
         cut_into_intervals(self.curves, intervals)
         found = Positions(
             grid=i.grid.copy(),
             reserved=np.zeros((len(i.services), len(i.pool_of_gpu), i.grid.shape[1]), dtype=np.uint64),
+            chosen=self.chosen.copy(),
+            begin=self.begin.copy(),
             where=np.full(len(i.jobs), NONE, dtype=np.int64),
             intervals=intervals,
         )
         ranked = longest_first(intervals, i.steps)
         whole = keep_held_gpus(intervals, ranked, i.services, i.held, found.grid, found.reserved, i.steps)
-        if len(i.pool_of_gpu) * i.steps <= LARGEST_FITTED_GRID:
-            self._fit(budget, seconds, found)
+        before(found)
         reserved = reserve_services(
             intervals, ranked, i.service_pools, i.pool_of_gpu, found.grid, found.reserved, i.steps
         )
         found.whole = whole and reserved
         summarise(found.grid, i.first_of_node, 0, len(i.first_of_node) - 1)
         return found
+
+    def _insert(self, found: Positions, order: Ints) -> None:
+        """Place the jobs that have no block yet, in `order`, and note what all of them earn."""
+        i = self.instance
+        if (found.where == NONE).any():
+            free = np.empty_like(i.free)
+            count_free(found.grid, i.pool_of_gpu, free)
+            insert_all(
+                order, found.grid, i.node_of_gpu, i.first_of_node, free, i.jobs, i.options, i.reward, i.starts, i.weight,
+                found.chosen, found.begin, found.where,
+            )  # fmt: skip
+        found.reward = total_worth(i.options, i.reward, i.weight, found.chosen, found.begin, found.where)
 
     def _fit(self, budget: Budget, seconds: float, found: Positions) -> None:
         i = self.instance
@@ -188,35 +223,27 @@ class Search:
     def _improve(self, budget: Budget, seconds: float, found: Positions) -> None:
         i = self.instance
         begin = time.perf_counter()
-        chosen, start, where = self.chosen.copy(), self.begin.copy(), found.where
-        if (where == NONE).any():
-            free = np.empty_like(i.free)
-            count_free(found.grid, i.pool_of_gpu, free)
-            insert_all(
-                self.state[0], found.grid, i.node_of_gpu, i.first_of_node, free, i.jobs, i.options, i.reward, i.starts,
-                i.weight, chosen, start, where,
-            )  # fmt: skip
-        self._keep(chosen, start, found)
+        self._keep(found)
         if not len(i.jobs):  # nothing to move; with `iterations` the chunks would come all the same
             return
         gain = 0.0
         for iterations, hot, cold in budget.chunks(seconds - (time.perf_counter() - begin)):
             cooling = (cold / hot) ** (1 / iterations)
             gain += improve(
-                iterations, POSITIONS_HEAT * i.mean_worth * hot, cooling, found.grid, i.node_of_gpu, i.first_of_node, i.jobs,
-                i.options, i.reward, i.starts, i.weight, self.random, chosen, start, where,
+                iterations, POSITIONS_HEAT * i.mean_worth * hot, cooling, found.grid, i.node_of_gpu, i.first_of_node,
+                i.jobs, i.options, i.reward, i.starts, i.weight, self.random, found.chosen, found.begin, found.where,
             )  # fmt: skip
         if gain > 0:
-            self._keep(chosen, start, found)
+            found.reward = total_worth(i.options, i.reward, i.weight, found.chosen, found.begin, found.where)
+            self._keep(found)
 
-    def _keep(self, chosen: Ints, begin: Ints, found: Positions) -> None:
+    def _keep(self, found: Positions) -> None:
         """Give the services their GPUs around the jobs, and keep the layout if it is the best so far."""
         i = self.instance
-        reward = total_worth(i.options, i.reward, i.weight, chosen, begin, found.where)
         for changes in self._candidates(found):
-            value = reward - unmet_cost(changes, i.services, i.demand, i.price)
+            value = found.reward - unmet_cost(changes, i.services, i.demand, i.price)
             if self.best is None or value > self.best.value + 1e-9:
-                self.best = Layout(chosen.copy(), begin.copy(), found.where.copy(), changes, value)
+                self.best = Layout(found.chosen.copy(), found.begin.copy(), found.where.copy(), changes, value)
 
     def _candidates(self, found: Positions) -> Iterator[Ints]:
         """Yield ways to give the services their GPUs: as reserved, and where that falls short, around the jobs."""
@@ -253,41 +280,3 @@ def _in_order(changes: Ints, steps: int) -> Ints:
 
 
 _NO_INTERVALS = np.empty((0, 4), dtype=np.int64)
-
-
-def draft_of(instance: Instance, layout: Layout) -> Draft:
-    """Return the decisions of a layout by job and service."""
-    placed: dict[str, tuple[int, Gpus]] = {job.id: (0, job.running.gpus) for job in instance.running}
-    sizes = instance.options[layout.chosen, SIZE] if len(instance.options) else layout.chosen
-    for job, start, gpu, size in zip(
-        instance.waiting, layout.begin.tolist(), layout.where.tolist(), sizes.tolist(), strict=True
-    ):
-        if gpu != NONE:
-            placed[job.id] = (start, tuple(range(gpu, gpu + size)))
-    return Draft(instance.problem, placed, _allocations(instance, layout.changes))
-
-
-def _allocations(instance: Instance, changes: Ints) -> list[list[Gpus]]:
-    """Return the GPUs of every service at every step; steps without a change share one tuple."""
-    bounds = np.searchsorted(changes[:, 0], np.arange(len(instance.services) + 1)).tolist()
-    return [
-        _allocation(instance.problem.services[index].held or (), changes[low:high], instance.steps)
-        for index, (low, high) in enumerate(pairwise(bounds))
-    ]
-
-
-def _allocation(held: Gpus, changes: Ints, steps: int) -> list[Gpus]:
-    gpus = np.unique(np.concatenate([np.array(held, dtype=np.int64), changes[:, 2]]))
-    holds = np.zeros(len(gpus), dtype=np.int64)
-    holds[np.searchsorted(gpus, np.array(held, dtype=np.int64))] = 1
-    allocation: list[Gpus] = []
-    current = tuple(held)
-    at, low = np.searchsorted(gpus, changes[:, 2]), 0
-    step_of = changes[:, 1].tolist()
-    while low < len(step_of):
-        step = step_of[low]
-        high = int(np.searchsorted(changes[:, 1], step + 1))
-        np.add.at(holds, at[low:high], changes[low:high, 3])
-        allocation += [current] * (step - len(allocation))
-        current, low = tuple(gpus[holds > 0].tolist()), high
-    return allocation + [current] * (steps - len(allocation))

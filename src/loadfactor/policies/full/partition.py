@@ -41,6 +41,11 @@ class Partition:
         return cls(problem, np.asarray(pool, dtype=np.int64).reshape(-1))
 
     @classmethod
+    def nodes(cls, problem: Problem) -> Partition:
+        """Return the partition in which every node is a pool."""
+        return cls(problem, np.repeat(np.arange(len(problem.cluster.nodes)), [n.gpus for n in problem.cluster.nodes]))
+
+    @classmethod
     def single(cls, problem: Problem) -> Partition:
         """Return the partition in which every GPU is a pool of its own."""
         return cls(problem, np.arange(problem.cluster.gpu_count))
