@@ -116,6 +116,11 @@ class CurveViews:
     def _hover(self, fields: list[str]) -> Spec:
         """Return what answers the pointer: an invisible box over the whole height for each stretch of the curve."""
         return {
-            "mark": {"type": "rect", "clip": True, "opacity": 0, "y": 0, "y2": "height"},
-            "encoding": {"x2": {"field": "until"}, "y": None, "tooltip": self.marks.tooltip(fields)},
+            "mark": {"type": "rect", "clip": True, "opacity": 0},
+            "encoding": {
+                "x2": {"field": "until"},
+                "y": {"value": 0},
+                "y2": {"value": "height"},
+                "tooltip": self.marks.tooltip(fields),
+            },
         }

@@ -52,6 +52,11 @@ def row_edges(cluster: Cluster, most: int) -> list[int]:
     return [*(g for first, until in pairwise(cluster.node_offsets) for g in range(first, until, per_row)), count]
 
 
+def steps_per_column(steps: int, most: int) -> int:
+    """Return how many steps a column covers if there are to be at most `most` columns."""
+    return -(-steps // most)
+
+
 @dataclass(frozen=True)
 class Density:
     """Groups of cells: the busy share of what is available (NaN where nothing is), and the class that holds most."""

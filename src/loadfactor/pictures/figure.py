@@ -7,10 +7,11 @@ from itertools import pairwise
 
 from loadfactor.pictures.clock import Clock
 from loadfactor.pictures.curve_views import CurveViews
+from loadfactor.pictures.curves import steps_per_column
 from loadfactor.pictures.grid_view import GridView
 from loadfactor.pictures.marks import Spec
 from loadfactor.pictures.palette import Palette
-from loadfactor.pictures.scene import DrawnService, Scene
+from loadfactor.pictures.scene import MAX_BOXES, DrawnService, Scene
 from loadfactor.pictures.wording import counted, headline
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -69,8 +70,15 @@ class _Column:
         }
 
     def _notes(self) -> list[str]:
-        hidden = len(self.scene.services) - len(self.shown)
-        return [f"{counted(hidden, 'service')} without a curve below, none with a larger shortfall"] if hidden else []
+        notes = []
+        if self.scene.is_crowded:
+            boxes = f"{self.scene.box_count:,} boxes are more than the {MAX_BOXES:,} that are drawn one by one"
+            notes.append(f"{boxes}: each area is a group of GPUs and steps, the denser the busier")
+        if (columns := steps_per_column(self.scene.steps)) > 1:
+            notes.append(f"curves are means over {columns} steps")
+        if hidden := len(self.scene.services) - len(self.shown):
+            notes.append(f"{counted(hidden, 'service')} without a curve below, none with a larger shortfall")
+        return notes
 
 
 def _foremost(services: Sequence[DrawnService], count: int) -> list[DrawnService]:

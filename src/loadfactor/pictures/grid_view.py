@@ -7,7 +7,7 @@ from typing import Any
 from loadfactor.pictures.clock import Clock
 from loadfactor.pictures.marks import Marks, Spec
 from loadfactor.pictures.palette import KIND_NAMES, KINDS, Paint, Palette
-from loadfactor.pictures.rows import JOB_KEY, SERVICE_KEY, UNAVAILABLE_KEY, Rows
+from loadfactor.pictures.rows import JOB_KEY, SERVICE_KEY, SERVICES_KEY, UNAVAILABLE_KEY, Rows
 from loadfactor.pictures.scene import Scene
 
 MAX_NUMBERED_GPUS = 64
@@ -42,9 +42,7 @@ class GridView:
                 self._bands(),
                 self._node_rules(),
                 *self._unavailable(),
-                self._services(),
-                self._jobs(),
-                self._labels(),
+                *([self._groups()] if self.scene.is_crowded else [self._services(), self._jobs(), self._labels()]),
             ],
             "resolve": {"axis": {"x": "independent", "y": "independent"}},
         }
@@ -102,6 +100,14 @@ class GridView:
         if self.scene.gpu_count <= MAX_NUMBERED_GPUS:
             layer["encoding"]["y"]["axis"] = self._gpu_axis()
         layer["encoding"]["x"]["axis"] = self.marks.clock_axis()
+        return layer
+
+    def _groups(self) -> Spec:
+        """Return the layer of a crowded grid: groups of cells, each as dense as it is busy."""
+        layer = self._area(self.rows.groups(), ["total_text", "gpus", "steps", "clock"], stroke=None)
+        layer["encoding"]["x"]["axis"] = self.marks.clock_axis()
+        shade = {"domain": [0, 1], "range": [0.1, 1]}
+        layer["encoding"]["fillOpacity"] = {"field": "busy", "type": "quantitative", "scale": shade, "legend": None}
         return layer
 
     def _gpu_axis(self) -> Spec:
@@ -194,7 +200,9 @@ class GridView:
         """Return key, name and paint of everything that the legend explains."""
         kinds = {job.kind for job in self.scene.problem.jobs}
         entries = [(JOB_KEY + kind, KIND_NAMES[kind], self.palette.kinds[kind]) for kind in KINDS if kind in kinds]
-        for drawn in self.scene.services:
+        if self.scene.is_crowded and self.scene.services:
+            entries.append((SERVICES_KEY, "Services", self.palette.service(0)))
+        for drawn in () if self.scene.is_crowded else self.scene.services:
             key = f"{SERVICE_KEY}{drawn.index}"
             entries.append((key, drawn.service.id, self.palette.service(drawn.index)))
         if self.scene.unavailable:

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from loadfactor.pictures.boxes import Box, largest_box
 from loadfactor.pictures.clock import Clock
 from loadfactor.pictures.curves import Run, service_runs, utilization_runs
-from loadfactor.pictures.palette import KIND_NAMES
+from loadfactor.pictures.density import SERVICES, Density, density, row_edges, steps_per_column
+from loadfactor.pictures.palette import KIND_NAMES, KINDS
 from loadfactor.pictures.scene import DrawnJob, DrawnService, Scene
 from loadfactor.pictures.wording import gpu_text, half_open, number, percent
 
@@ -17,7 +20,8 @@ Row = dict[str, Any]
 
 MAX_HATCH_LINES = 1_500
 HATCH_PIXELS = 7.0
-JOB_KEY, SERVICE_KEY, UNAVAILABLE_KEY = "kind:", "service:", "unavailable"
+MAX_GROUP_ROWS, MAX_GROUP_COLUMNS = 64, 96
+JOB_KEY, SERVICE_KEY, SERVICES_KEY, UNAVAILABLE_KEY = "kind:", "service:", "services", "unavailable"
 
 
 class Rows:
@@ -56,6 +60,28 @@ class Rows:
             {**self._box(box), "key": UNAVAILABLE_KEY, "title": "unavailable", "what": "drained or failed"}
             for box in self.scene.unavailable
         ]
+
+    def groups(self) -> list[Row]:
+        """Return a row for each group of cells in which someone works, with its busy share."""
+        edges = row_edges(self.scene.problem.cluster, MAX_GROUP_ROWS)
+        width = steps_per_column(self.scene.steps, MAX_GROUP_COLUMNS)
+        groups = density(self.scene, edges, width)
+        busy = np.argwhere(groups.busy > 0)  # False where nothing is available
+        return [self._group(groups, int(row), int(column)) for row, column in busy]
+
+    def _group(self, groups: Density, row: int, column: int) -> Row:
+        first, until = groups.row_edges[row], groups.row_edges[row + 1]
+        start = column * groups.steps_per_column
+        end = min(start + groups.steps_per_column, self.scene.steps)
+        foremost, share = int(groups.foremost[row, column]), float(groups.busy[row, column])
+        return {
+            **self._box(Box(first, until, start, end)),
+            **self._when(start, end),
+            "gpus": f"{first}-{until - 1}",
+            "key": SERVICES_KEY if foremost == SERVICES else JOB_KEY + KINDS[foremost],
+            "busy": share,
+            "total_text": percent(share),
+        }
 
     def hatching(self, step_pixels: float, gpu_pixels: float) -> list[Row]:
         """Return the lines that hatch the unavailable boxes, at 45 degrees at so many pixels a step and a GPU."""

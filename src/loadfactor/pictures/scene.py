@@ -13,6 +13,9 @@ from loadfactor.errors import Fault, InputError
 from loadfactor.model import Job, Placement, Plan, Problem, Service, ServiceAllocation
 from loadfactor.pictures.boxes import Box, boxes_of_block, boxes_of_holdings, boxes_of_unavailable
 
+MAX_BOXES = 12_000
+"""The most boxes that a picture draws one by one; a browser still moves through them without a pause."""
+
 Steps = NDArray[np.int64]
 
 
@@ -70,6 +73,11 @@ class Scene:
     def gpu_count(self) -> int:
         """The number of GPUs, N."""
         return self.problem.cluster.gpu_count
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether there are too many boxes to draw each of them."""
+        return self.box_count > MAX_BOXES
 
     @property
     def box_count(self) -> int:

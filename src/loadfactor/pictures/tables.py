@@ -26,13 +26,10 @@ METRICS: Sequence[tuple[str, Callable[[Metrics], float], Callable[[float], str]]
 
 
 def comparison_table(scenes: Sequence[Scene]) -> str:
-    """Return the metrics of every plan, and how each later plan differs from the first."""
-    first = scenes[0].plan.policy
-    heads = ["", *(escape(scene.plan.policy) for scene in scenes)]
-    heads += [f"{escape(scene.plan.policy)} against {escape(first)}" for scene in scenes[1:]]
-    rows = [_metric_row(scenes, *metric) for metric in METRICS]
-    rows.append(["jobs placed", *(f"{len(scene.jobs):,}" for scene in scenes), *[""] * (len(scenes) - 1)])
-    rows.append(["proven bound on the value", *map(_bound, scenes), *[""] * (len(scenes) - 1)])
+    """Return the metrics of every plan, a row each, and how each later plan differs from the first."""
+    heads = ["Policy", *(name for name, _, _ in METRICS), "jobs placed", "proven bound"]
+    rows = [_metric_row(scene) for scene in scenes]
+    rows += [_difference_row(scenes[0], scene) for scene in scenes[1:]]
     return _table("Metrics of the plans", heads, rows, numbers_from=1)
 
 
@@ -46,22 +43,29 @@ def details(scenes: Sequence[Scene]) -> str:
     return "\n".join(folded)
 
 
-def _metric_row(
-    scenes: Sequence[Scene], name: str, of: Callable[[Metrics], float], text: Callable[[float], str]
-) -> list[str]:
-    values = [of(scene.plan.metrics) if scene.plan.metrics else None for scene in scenes]
-    shown = [NOT_KNOWN if value is None else text(value) for value in values]
-    return [name, *shown, *(_difference(values[0], value, text) for value in values[1:])]
+def _metric_row(scene: Scene) -> list[str]:
+    metrics = scene.plan.metrics
+    values = [text(of(metrics)) if metrics else NOT_KNOWN for _, of, text in METRICS]
+    return [escape(scene.plan.policy), *values, f"{len(scene.jobs):,}", _bound(scene)]
 
 
-def _difference(before: float | None, after: float | None, text: Callable[[float], str]) -> str:
-    """Return the difference with its sign; in points for shares, with the relative change for everything else."""
+def _difference_row(first: Scene, later: Scene) -> list[str]:
+    before, after = first.plan.metrics, later.plan.metrics
+    name = f"{escape(later.plan.policy)} against {escape(first.plan.policy)}"
     if before is None or after is None:
-        return NOT_KNOWN
+        return [name, *[NOT_KNOWN] * len(METRICS), _difference(len(first.jobs), len(later.jobs), number), ""]
+    values = [_difference(of(before), of(after), text) for _, of, text in METRICS]
+    return [name, *values, _difference(len(first.jobs), len(later.jobs), number), ""]
+
+
+def _difference(before: float, after: float, text: Callable[[float], str]) -> str:
+    """Return the difference with its sign; in points for shares, with the relative change for everything else."""
     if text is percent:
         return f"{100 * (after - before):+.1f} points"
     change = after - before
-    sign = "+" if change > 0 else "&minus;" if change < 0 else "&plusmn;"
+    if not change:
+        return "same"
+    sign = "+" if change > 0 else "&minus;"
     relative = f" ({100 * change / abs(before):+.1f} %)" if before else ""
     return f"{sign}{text(abs(change))}{relative}"
 

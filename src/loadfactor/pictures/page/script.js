@@ -6,7 +6,7 @@
   const param = (name) => spec.params.find((each) => each.name === name);
   const full = { x: [...param("x_domain").value], y: [...param("y_domain").value] };
   const seen = { x: [...full.x], y: [...full.y] };
-  const margin = 190; // names of nodes, numbers of GPUs and the padding around the grid
+  const margin = 150; // names of nodes, numbers of GPUs and the padding around the grid
   const columnWidth = 900; // two plans stand side by side where each still gets this much
   let view = null;
 
