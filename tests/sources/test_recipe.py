@@ -143,6 +143,12 @@ def test_a_day_without_jobs_is_that_of_the_services() -> None:
     assert (found.jobs, found.services[0].day) == (None, 3.0)
 
 
+def test_a_null_takes_a_column_of_the_preset_away() -> None:
+    service = "id=a,file=d,preset=servegen,day=0,peak_share=0.5,format.columns.coverage=null"
+    found = recipe_from_options(cluster="2x8", services=[service])
+    assert set(found.services[0].format.columns) == {"time", "rate", "input_tokens", "output_tokens"}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -154,8 +154,8 @@ def _service(text: str) -> dict[str, Any]:
             target = target.setdefault(part, {})
             if not isinstance(target, dict):
                 raise InputError.of("--service", f"{part!r} is both a value and a part", "name it in one way")
-        is_text = last in {"id", "file", "preset", "zone", "day_zone"} or "columns" in parts
-        target[last] = value if is_text else _scalar(value)
+        is_text = last in {"id", "file", "preset", "zone", "day_zone"} or ("columns" in parts and value != "null")
+        target[last] = value if is_text else None if value == "null" else _scalar(value)
     if "file" in service:
         service["file"] = _file(service["file"])
     return service
