@@ -13,37 +13,32 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from loadfactor.allocator import Decision, allocate, decide
     from loadfactor.errors import Fault, InputError, LoadfactorError, UnknownPolicyError
-    from loadfactor.judge import Verdict, Violation
+    from loadfactor.judge import Verdict
     from loadfactor.judge import judge as check
     from loadfactor.model import (
         Cluster,
-        GpuRange,
         Horizon,
         Job,
-        Metrics,
         Node,
         Objective,
-        Placement,
         Plan,
         Problem,
-        Running,
         Service,
-        Unavailable,
         read_plan,
         read_problem,
         write_document,
     )
-    from loadfactor.policies import Effort, Policy, Progress, policy_names
+    from loadfactor.policies import Effort, Policy, policy_names
 
 _HOMES = {
     "loadfactor.allocator": ("Decision", "allocate", "decide"),
     "loadfactor.errors": ("Fault", "InputError", "LoadfactorError", "UnknownPolicyError"),
-    "loadfactor.judge": ("Verdict", "Violation", "judge as check"),
+    "loadfactor.judge": ("Verdict", "judge as check"),
     "loadfactor.model": (
-        *("Cluster", "GpuRange", "Horizon", "Job", "Metrics", "Node", "Objective", "Placement", "Plan", "Problem"),
-        *("Running", "Service", "Unavailable", "read_plan", "read_problem", "write_document"),
+        *("Cluster", "Horizon", "Job", "Node", "Objective", "Plan", "Problem", "Service"),
+        *("read_plan", "read_problem", "write_document"),
     ),
-    "loadfactor.policies": ("Effort", "Policy", "Progress", "policy_names"),
+    "loadfactor.policies": ("Effort", "Policy", "policy_names"),
 }
 _HOME_OF = {
     entry.split(" as ")[-1]: (module, entry.split(" as ")[0]) for module, entries in _HOMES.items() for entry in entries
@@ -54,25 +49,18 @@ __all__ = [
     "Decision",
     "Effort",
     "Fault",
-    "GpuRange",
     "Horizon",
     "InputError",
     "Job",
     "LoadfactorError",
-    "Metrics",
     "Node",
     "Objective",
-    "Placement",
     "Plan",
     "Policy",
     "Problem",
-    "Progress",
-    "Running",
     "Service",
-    "Unavailable",
     "UnknownPolicyError",
     "Verdict",
-    "Violation",
     "allocate",
     "check",
     "decide",

@@ -105,3 +105,18 @@ def test_nothing_is_planned_for_a_target_that_cannot_be_written(command: Command
     assert told.errors.endswith("does not exist; create it first\n")
     told = command("allocate", small, "--output", str(tmp_path))
     assert told.errors.endswith("is a directory; name a file in it\n")
+
+
+@pytest.mark.parametrize(("kind", "begins"), [("html", b"<!"), ("svg", b"<svg"), ("png", b"\x89PNG")])
+def test_the_plan_is_drawn(command: Command, small: str, tmp_path: Path, kind: str, begins: bytes) -> None:
+    target = tmp_path / f"plan.{kind}"
+    told = command("allocate", small, "--policy", "fifo", "--picture", str(target))
+    assert (told.code, told.errors) == (0, "")
+    assert target.read_bytes().lstrip().startswith(begins)
+
+
+def test_a_picture_of_an_unknown_kind_is_refused(command: Command, small: str) -> None:
+    told = command("allocate", small, "--picture", "plan.pdf")
+    assert (told.code, told.output) == (2, "")
+    expected = "error: --picture: 'plan.pdf' ends in none of .svg, .png, .html; choose one of these endings\n"
+    assert told.errors == expected

@@ -18,10 +18,10 @@ import loadfactor
 from tests.style.source import ROOT, SOURCE, name_of, parsed, python_files
 
 PUBLIC = {
-    *("Cluster", "Node", "Unavailable", "Horizon", "Objective", "Job", "GpuRange", "Running", "Service", "Problem"),
-    *("Plan", "Placement", "Metrics", "read_problem", "read_plan", "write_document"),
-    *("allocate", "decide", "Decision", "Effort", "Progress", "Policy", "policy_names"),
-    *("check", "Verdict", "Violation"),
+    *("Cluster", "Node", "Horizon", "Objective", "Job", "Service", "Problem", "Plan"),
+    *("read_problem", "read_plan", "write_document"),
+    *("allocate", "decide", "Decision", "Effort", "Policy", "policy_names"),
+    *("check", "Verdict"),
     *("LoadfactorError", "InputError", "Fault", "UnknownPolicyError"),
 }
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
