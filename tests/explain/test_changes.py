@@ -111,6 +111,8 @@ def test_every_change_told_is_legal_and_does_what_it_says(policy: str) -> None:
                 if made.kind not in {"priority", "later_end"}:
                     assert verdict.metrics.value == pytest.approx(before - made.cost + made.gain)
                 assert (made.problem == described) == (made.kind == "plan_again")
+                # what is legal without the change owes nothing to it
+                assert judge(described, made.plan).legal == (made.kind in {"plan_again", "priority"})
     assert found["later_end"] > 10
     assert found["fewer_gpus"] > 3
     assert sum(found.values()) > 40

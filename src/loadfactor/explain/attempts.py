@@ -48,9 +48,9 @@ class Attempts:
         plan = self.planned(changed)
         return None if plan is None else self.told(idea, changed, plan, "planned")
 
-    def planned(self, changed: Problem) -> Plan | None:
-        """Return the policy's plan for `changed` if it places the job."""
-        return None if self.only_on_top else self.trials.planned(changed, self.is_placed)
+    def planned(self, changed: Problem, may_be_legal_as_it_is: bool = False) -> Plan | None:
+        """Return the policy's plan for `changed` if it places the job and the change was needed for that."""
+        return None if self.only_on_top else self.trials.planned(changed, self.is_placed, may_be_legal_as_it_is)
 
     def told(self, idea: Idea, changed: Problem, plan: Plan, proof: Proof) -> Change:
         """Return the change with its cost and with the place that the job gets in `plan`."""

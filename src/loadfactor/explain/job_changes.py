@@ -36,10 +36,14 @@ def changes_for_job(attempts: Attempts) -> tuple[tuple[Change, ...], tuple[str, 
     if not blocks.sizes(attempts.job):
         return sorted_out(list(_fewer_gpus(attempts)))
     again = list(_plan_again(attempts))
+    if attempts.holdings.opening(attempts.job, attempts.holdings.free()) is not None:
+        return sorted_out(again)
     if again:
         attempts = replace(attempts, only_on_top=True)
     searches = (_fewer_gpus, later_end, open_end, _unavailable, *(() if again else (_swap_caps, _priority)))
-    return sorted_out([*again, *(item for search in searches for item in search(attempts))])
+    found = [*again, *(item for search in searches for item in search(attempts))]
+    lucky = attempts.trials.by_luck()
+    return sorted_out(found if lucky is None else [*found, lucky])
 
 
 def sorted_out(found: list[Found]) -> tuple[tuple[Change, ...], tuple[str, ...]]:
@@ -57,7 +61,7 @@ def _plan_again(attempts: Attempts) -> Iterator[Found]:
         idea = Idea("plan_again", attempts.job.id, "add it to this plan, nothing changed")
         yield attempts.told(idea, attempts.problem, on_top, "constructed")
         return
-    plan = attempts.planned(attempts.problem)
+    plan = attempts.planned(attempts.problem, may_be_legal_as_it_is=True)
     if plan is not None:
         words = f"plan again with {attempts.trials.policy_name!r}, nothing changed"
         yield attempts.told(Idea("plan_again", attempts.job.id, words), attempts.problem, plan, "planned")
@@ -159,7 +163,7 @@ def _priority(attempts: Attempts) -> Iterator[Found]:
 
     low = floor(job.priority * PRIORITY_DIGITS)
     high = ceil(min(MAX_PRIORITY, _decisive_priority(attempts)) * PRIORITY_DIGITS)
-    found = smallest(low, high, lambda hundredths: attempts.planned(raised(hundredths)))
+    found = smallest(low, high, lambda hundredths: attempts.planned(raised(hundredths), may_be_legal_as_it_is=True))
     if found is None:
         yield f"any priority up to {amount(high / PRIORITY_DIGITS)}"
         return

@@ -20,11 +20,13 @@ def changes_for_service(
 ) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     """Return the changes after which `service` meets its whole demand, cheapest first, and those that do not do."""
     mender = _Mender(holdings, service, trials)
-    again = mender.planned(trials.problem)
+    again = mender.planned(trials.problem, may_be_legal_as_it_is=True)
     if again is not None:
         words = f"plan again with {trials.policy_name!r}, nothing changed"
         return (mender.told("plan_again", (None, None), words, trials.problem, again),), ()
-    return sorted_out([*mender.max_gpus(), *mender.swap_cap(), *mender.unavailable(), *mender.priority()])
+    found = [*mender.max_gpus(), *mender.swap_cap(), *mender.unavailable(), *mender.priority()]
+    lucky = trials.by_luck()
+    return sorted_out(found if lucky is None else [*found, lucky])
 
 
 class _Mender:
@@ -34,9 +36,9 @@ class _Mender:
         self.trials = trials
         self.peak = max(service.demand)
 
-    def planned(self, changed: Problem) -> Plan | None:
-        """Return the policy's plan for `changed` if the service meets its whole demand in it."""
-        return self.trials.planned(changed, self._is_met)
+    def planned(self, changed: Problem, may_be_legal_as_it_is: bool = False) -> Plan | None:
+        """Return the policy's plan for `changed` if the service meets its whole demand in it, thanks to the change."""
+        return self.trials.planned(changed, self._is_met, may_be_legal_as_it_is)
 
     def told(
         self, kind: ChangeKind, figures: tuple[float | None, float | None], words: str, changed: Problem, plan: Plan
@@ -84,7 +86,8 @@ class _Mender:
     def _smallest(
         self, field: ChangeKind, low: int, high: int, changed: Callable[[int], Problem], digits: int = 1
     ) -> Found:
-        found = smallest(low, high, lambda value: self.planned(changed(value)))
+        is_priority = field == "priority"
+        found = smallest(low, high, lambda value: self.planned(changed(value), is_priority))
         if found is None:
             return f"{field} up to {amount(high / digits)}"
         value, plan = found

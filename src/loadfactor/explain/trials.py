@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from loadfactor.allocator import decide
@@ -29,11 +29,33 @@ class Trials:
     effort: Effort
     beneficiary: str
     """The id of the job or service for which changes are looked for."""
+    lucky: list[Plan] = field(default_factory=list)
 
-    def planned(self, changed: Problem, works: Works) -> Plan | None:
-        """Return the policy's plan for `changed` if it works, judged legal, else None."""
+    def planned(self, changed: Problem, works: Works, may_be_legal_as_it_is: bool = False) -> Plan | None:
+        """Return the policy's plan for `changed` if it works, judged legal, else None.
+
+        A plan that is legal for the unchanged problem too owes nothing to the change: it is kept in `lucky` instead.
+        Not so (`may_be_legal_as_it_is`) for a change of priority, which changes what is worth doing and not what is
+        legal, and for the unchanged problem itself.
+        """
         decision = decide(changed, self.policy_name, self.effort)
-        return decision.plan if decision.replaced is None and works(decision.plan) else None
+        if decision.replaced is not None or not works(decision.plan):
+            return None
+        if not may_be_legal_as_it_is:
+            verdict = judge(self.problem, decision.plan)
+            if verdict.legal:
+                self.lucky.append(decision.plan.model_copy(update={"metrics": verdict.metrics}))
+                return None
+        return decision.plan
+
+    def by_luck(self) -> Change | None:
+        """Return the cheapest plan for the unchanged problem that was met while changes were tried."""
+        words = f"plan again with {self.policy_name!r} for longer, nothing changed"
+        found = [
+            self.change("plan_again", self.beneficiary, (None, None), words, self.problem, plan, "planned")
+            for plan in self.lucky
+        ]
+        return min(found, key=lambda change: change.cost, default=None)
 
     def placed_on_top(
         self, changed: Problem, placement: Placement, services: tuple[ServiceAllocation, ...] | None = None
