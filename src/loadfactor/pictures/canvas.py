@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
@@ -56,6 +58,6 @@ class Line:
         """Return the line, trailing blanks left out."""
         line = Text(no_wrap=True, overflow="crop")
         used = max((at + 1 for at, cell in enumerate(self._cells) if cell != BLANK), default=0)
-        for glyph, style in self._cells[:used]:
-            line.append(glyph, style)
+        for style, cells in groupby(self._cells[:used], key=lambda cell: cell[1]):
+            line.append("".join(glyph for glyph, _ in cells), style)
         return line

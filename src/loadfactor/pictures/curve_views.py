@@ -31,7 +31,7 @@ class CurveViews:
             self._area("jobs", None, self.palette.muted, opacity=0.7),
             self._hover(fields),
         ]
-        title = "Utilization of the available GPUs: jobs dark, services light"
+        title = "Utilization of the available GPUs: jobs below, services above"
         axis = {"values": [0, 0.5, 1], "format": "%"}
         return self._view(self.rows.utilization(), layers, title, axis, 1.0, STRIP_PIXELS)
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from loadfactor.model import Plan, Problem
 from loadfactor.pictures.boxes import Box, largest_box
-from loadfactor.pictures.canvas import Line, fitted
+from loadfactor.pictures.canvas import BLANK, Line, fitted
 from loadfactor.pictures.clock import Clock
 from loadfactor.pictures.density import (
     FIRST_OWNER,
@@ -154,7 +154,7 @@ class _Drawing:
         """Fill the cells of a column; idle time has one dot for a step, so that it reads as empty."""
         is_idle = (glyph, style) == self.style.idle
         for offset in range(self.cell_width):
-            line.put(self._at(column) + offset, " " if is_idle and offset else glyph, style)
+            line.put(self._at(column) + offset, *(BLANK if is_idle and offset else (glyph, style)))
 
     def _edge(self, line: Line, column: int, starts: bool, ends: bool) -> None:
         first, last = self.style.job_edges()
