@@ -17,8 +17,8 @@ number between them is a dual price. We want the former, so the capacities are n
 among the optimal prices that picks those of the least sum, which is the gain from more of every pool at every step. The
 value is that of the unnudged problem (the dual objective at its capacities).
 
-It is solved by GLOP. HiGHS is the faster solver here, but ortools 9.15 hands back the activity of a row for its dual
-price when it solves with HiGHS.
+It is solved by GLOP. HiGHS would do as well, but OR-Tools 9.15 hands back the activity of a row for its dual price when
+HiGHS solved the model.
 """
 
 from __future__ import annotations
