@@ -18,19 +18,21 @@ def r2_demands_respected(evidence: Evidence) -> list[Violation]:
     violations = [*_every_job_answered(evidence), *_every_service_answered(evidence)]
     needs = _Needs(evidence.problem.cluster)
     for planned in evidence.jobs:
-        violations += _outside(planned.block, evidence, job=planned.placement.id, step=planned.placement.start)
+        if planned.block.outside:
+            violations += _outside(planned.block, evidence, job=planned.placement.id, step=planned.placement.start)
     for job, planned in evidence.known_jobs():
         if job.running is not None:
             violations += _running_held(job, job.running, planned)
         else:
             violations += _range_and_times(job, planned, evidence)
-            violations += needs.unmet_by_job(job, planned)
+            violations += needs.unmet_by_job(job, planned) if _is_needy(job) else ()
     for allocation in evidence.services:
         for stretch in allocation.stretches:
-            violations += _outside(stretch.block, evidence, service=allocation.allocation.id, step=stretch.start)
+            if stretch.block.outside:
+                violations += _outside(stretch.block, evidence, service=allocation.allocation.id, step=stretch.start)
     for service, allocation in evidence.known_services():
         violations += _within_max_gpus(service, allocation)
-        violations += needs.unmet_by_service(service, allocation)
+        violations += needs.unmet_by_service(service, allocation) if _is_needy(service) else ()
     return violations
 
 
@@ -149,8 +151,6 @@ class _Needs:
             before = set(unfit)
 
     def _unfit_in(self, workload: Job | Service, block: Block) -> list[int]:
-        if workload.gpu_types is None and workload.gpu_memory_gib is None:
-            return []
         unfit = self._unfit(workload.gpu_types, workload.gpu_memory_gib)
         if not np.count_nonzero(unfit[block.rows]):
             return []
@@ -163,6 +163,10 @@ class _Needs:
         node = self._cluster.nodes[self._cluster.node_of(gpu)]
         unmet = _unmet(workload.gpu_types, workload.gpu_memory_gib, node)
         return f"{word} {workload.id!r} is given GPU {gpu} on {node.name}, which {unmet}; move it to other GPUs"
+
+
+def _is_needy(workload: Job | Service) -> bool:
+    return workload.gpu_types is not None or workload.gpu_memory_gib is not None
 
 
 def _unmet(types: tuple[str, ...] | None, memory_gib: float | None, node: Node) -> str:

@@ -7,6 +7,8 @@ service counts nothing; a service without an entry for a step holds nothing ther
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import accumulate
 from math import fsum
 from typing import Any
 
@@ -52,7 +54,7 @@ def _steps_inside(planned: PlannedJob, steps: int) -> int:
 
 def _batch_reward(jobs: list[tuple[Job, PlannedJob]], steps: int, decay: float) -> float:
     """Sum priority · size · decay^t over the steps of every job inside the horizon."""
-    before = [0.0, *np.cumsum(np.power(decay, np.arange(steps))).tolist()]
+    before = _worth_before(decay, steps)
     return fsum(
         job.priority
         * planned.block.size
@@ -60,6 +62,12 @@ def _batch_reward(jobs: list[tuple[Job, PlannedJob]], steps: int, decay: float) 
         for job, planned in jobs
         if _steps_inside(planned, steps)
     )
+
+
+@lru_cache(maxsize=8)
+def _worth_before(decay: float, steps: int) -> tuple[float, ...]:
+    """Return Σ decay^s over the steps s before t, for t from 0 to `steps`."""
+    return (0.0, *accumulate(decay**step for step in range(steps)))
 
 
 def _service_sums(evidence: Evidence) -> tuple[int, int, float]:
