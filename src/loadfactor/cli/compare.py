@@ -85,6 +85,8 @@ def _plan(problem: Problem, name: str, effort: Effort) -> Plan:
 
 def comparison_table(problem: Problem, plans: Sequence[Plan]) -> Table:
     """Return the metrics of each plan as a column; the gain is over the first."""
+    from rich.text import Text
+
     from loadfactor.cli.tables import metric_rows, proof, table
 
     names = [plan.policy for plan in plans]
@@ -94,6 +96,6 @@ def comparison_table(problem: Problem, plans: Sequence[Plan]) -> Table:
         made.add_row(label, *(column[index][1] for column in columns))
     values = [plan.metrics.value for plan in plans if plan.metrics is not None]
     gains = ["-" if values[0] == 0 else f"{(value - values[0]) / abs(values[0]):+.1%}" for value in values]
-    made.add_row(f"value, against {names[0]}", *gains)
+    made.add_row(Text(f"value, against {names[0]}"), *gains)
     made.add_row("proven", *(proof(plan) for plan in plans))
     return made

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from loadfactor.model import Metrics, Plan, Problem
 from loadfactor.pictures.terminal import terminal_grid
@@ -17,9 +18,9 @@ LONGEST_TABLE = 20
 
 def table(title: str, columns: Sequence[str], numeric: Sequence[str] = ()) -> Table:
     """Return an empty table with these columns, the `numeric` ones flush right."""
-    made = Table(title=title, title_justify="left", title_style="bold")
+    made = Table(title=Text(title), title_justify="left", title_style="bold")
     for column in columns:
-        made.add_column(column, justify="right" if column in numeric else "left")
+        made.add_column(Text(column), justify="right" if column in numeric else "left")
     return made
 
 
@@ -50,7 +51,7 @@ def plan_report(problem: Problem, plan: Plan) -> RenderableType:
     if plan.unplaced:
         parts.append(unplaced_table(plan))
     if plan.metrics is not None:
-        parts += [metrics_table(plan.metrics), proof_line(plan)]
+        parts += [metrics_table(plan.metrics), Text(proof_line(plan))]
     return Group(*parts)
 
 

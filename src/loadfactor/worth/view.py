@@ -26,13 +26,14 @@ def worth_view(worth: Worth) -> RenderableType:
 
 
 def _curve(worth: Worth) -> Table:
-    table = Table(title=f"Value against GPUs: {worth.problem}", title_justify="left", title_style="bold")
+    table = Table(title=Text(f"Value against GPUs: {worth.problem}"), title_justify="left", title_style="bold")
     for column in ("size", "GPUs", "policy", "value", "utilization", "short", ""):
         table.add_column(column, justify="right" if column in {"GPUs", "value", "utilization", "short"} else "left")
     low, high = _range(worth)
     for point in worth.points:
         _rows(table, worth, point, low, high)
-    table.caption = f"nodes added: {worth.added_node}; short: GPU-steps of unmet demand; bars from {low:,.0f}"
+    caption = f"nodes added: {worth.added_node}; short: GPU-steps of unmet demand; bars from {low:,.0f}"
+    table.caption = Text(caption)
     return table
 
 
