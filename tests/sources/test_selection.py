@@ -191,9 +191,20 @@ def test_a_scaled_run_time_may_reach_into_the_day(tmp_path: Path) -> None:
     assert only(problem).running is not None
 
 
+def test_numbers_beyond_every_limit_are_no_traceback(tmp_path: Path) -> None:
+    columns = {"id": "id", "submit": "submit", "duration": "seconds", "gpus": "gpus", "priority": "p"}
+    form = {"times": "epoch_seconds", "zone": "UTC", "columns": columns, "gpus_unit": 10.0}
+    cells = ("18000,60,0.1,1e9", "18000,1e300,0.1,1", "18000,60,1e300,1", "18000,60,1e308,1", "1e300,1e300,1,1")
+    rows = ["kept,18000,60,0.1,1", *(f"j,{cell}" for cell in cells)]
+    changes = {"jobs.format": form, "jobs.day": 0, "columns": "id,submit,seconds,gpus,p"}
+    problem, report = built(tmp_path, *rows, **changes)
+    assert only(problem).id == "kept"
+    assert (sum(left_out(report).values()), report.bad_rows, report.outside) == (3, 1, 1)
+
+
 def test_a_day_without_jobs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"jobs.csv: none of its 1 rows belongs to the day 2026-03-03.*choose another day"
+        InputError, match=r"none of its 1 rows belongs to the day 2026-03-03.*from 2026-01-01 to 2026-01-01"
     ):
         built(tmp_path, "a,2026-01-01 22:00:00,60,1")
 

@@ -58,10 +58,19 @@ def test_a_zone_is_asked_for_never_guessed() -> None:
         calendar_window("2020-05-14", None)
 
 
-@pytest.mark.parametrize("value", ["noon", "2020-02-30", -1, float("inf"), True, None, "2020-05-14T00:00:00Z"])
+@pytest.mark.parametrize(
+    "value", ["noon", "2020-02-30", -1, float("inf"), True, None, "2020-05-14T00:00:00Z", "9999-12-31"]
+)
 def test_what_is_no_day_is_refused(value: object) -> None:
     with pytest.raises(ValidationError):
         READ(value)
+
+
+def test_a_log_in_the_wrong_unit_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"log: its first moment is 1.6e\+12 s after 1970; check the unit of its times"
+    ):
+        window_of(0.0, "UTC", 1.6e12, has_calendar=True, path="log")
 
 
 def test_dates_of_yaml_are_understood() -> None:

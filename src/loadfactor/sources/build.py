@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from importlib.resources import files
 from math import ceil
 from pathlib import Path
@@ -16,8 +17,8 @@ from loadfactor.sources.recipe import JobsRecipe, ProblemRecipe, ServiceRecipe, 
 from loadfactor.sources.report import BuildReport, JobsReport
 from loadfactor.sources.selection import select_jobs
 from loadfactor.sources.services import build_service
-from loadfactor.sources.window import Window, window_of
-from loadfactor.units import SECONDS_PER_MINUTE
+from loadfactor.sources.window import LAST_MOMENT_S, Window, window_of
+from loadfactor.units import SECONDS_PER_DAY, SECONDS_PER_MINUTE
 
 
 def build_problem(recipe: ProblemRecipe) -> tuple[Problem, BuildReport]:
@@ -107,7 +108,18 @@ def _nothing(recipe: JobsRecipe, log: JobLog, report: JobsReport) -> str:
     if report.left_out:
         reasons = "; ".join(f"{entry.jobs} {entry.reason}" for entry in report.left_out)
         return f"every job of the day {recipe.day} is left out ({reasons})"
-    return f"none of its {log.rows_read} rows belongs to the day {recipe.day}"
+    return f"none of its {log.rows_read} rows belongs to the day {recipe.day}; they were submitted {_span(recipe, log)}"
+
+
+def _span(recipe: JobsRecipe, log: JobLog) -> str:
+    """Return when the jobs of `log` were submitted, in words."""
+    submitted = log.frame["submit_s"].to_numpy()
+    first, last = float(submitted.min()), float(submitted.max())
+    if recipe.format.has_calendar and last < LAST_MOMENT_S:
+        return (
+            f"from {datetime.fromtimestamp(first, UTC):%Y-%m-%d} to {datetime.fromtimestamp(last, UTC):%Y-%m-%d} (UTC)"
+        )
+    return f"in its days {first // SECONDS_PER_DAY:.0f} to {last // SECONDS_PER_DAY:.0f}"
 
 
 def _problem(

@@ -43,8 +43,8 @@ class Column:
 def parse_numbers(table: Table, column: str, empty: Sequence[str], unit: float = 1.0) -> Column:
     """Return `column` as finite numbers that are not negative, times `unit`."""
     text = _text_of(table, column, empty)
-    values = text.cast(pl.Float64, strict=False)
-    values = pl.select(pl.when(values.is_finite() & (values >= 0)).then(values * unit)).to_series()
+    values = text.cast(pl.Float64, strict=False) * unit
+    values = pl.select(pl.when(values.is_finite() & (values >= 0)).then(values)).to_series()
     return _checked(table, column, text, values, "is no number of 0 or more", "correct the cell")
 
 

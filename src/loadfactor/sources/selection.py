@@ -66,6 +66,7 @@ def _usable(candidates: list[Candidate], left_out: _LeftOut, horizon: Horizon) -
         ("the log states no run time", lambda job: job.seconds is None),
         ("ran for no time", lambda job: job.seconds is not None and job.seconds <= 0),
         (f"runs for more than {limits.MAX_DURATION_STEPS} steps", lambda job: (job.seconds or 0) > longest),
+        (f"has a priority above {limits.MAX_PRIORITY:g}", lambda job: job.priority > limits.MAX_PRIORITY),
         ("needs more GPUs than any block of this cluster has", lambda job: job.size is None),
         ("submitted within the last step, when nothing can start", lambda job: job.submit_step >= horizon.steps),
     )

@@ -28,6 +28,7 @@ MAX_LINE_CHARACTERS = 4 * BYTES_PER_MEBIBYTE
 LINE = "line"
 _GZIP_MAGIC = b"\x1f\x8b"
 _ROWS_PER_CHUNK = 100_000
+_LONGEST_LIST = 300
 
 Source = Path | bytes
 
@@ -143,7 +144,7 @@ def _header_of(reader: Iterator[list[str]], builder: _Builder) -> list[str]:
 
 
 def _missing(name: str, column: str, header: Sequence[str]) -> Fault:
-    known = ", ".join(header[:20])
+    known = ", ".join(header[:20])[:_LONGEST_LIST]
     return Fault(f"{name}:1", f"has no column {column!r}", f"name one of its columns ({known}) with --columns")
 
 

@@ -14,6 +14,8 @@ from loadfactor.sources.cells import epoch_of_local
 from loadfactor.units import HOURS_PER_DAY, SECONDS_PER_DAY, SECONDS_PER_MINUTE
 
 _LARGEST_DAY_NUMBER = 100_000
+_FIRST_YEAR, _LAST_YEAR = 1970, 2999
+LAST_MOMENT_S = datetime(_LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ def _read_day(value: Any) -> datetime | float:
 def _without_zone(value: datetime) -> datetime:
     if value.tzinfo is not None:
         raise contradiction(f"{value} carries an offset", "write the day as local time and name its zone beside it")
+    if not _FIRST_YEAR <= value.year <= _LAST_YEAR:
+        raise contradiction(f"{value} lies outside {_FIRST_YEAR} to {_LAST_YEAR}", "correct the year")
     return value
 
 
@@ -89,12 +93,14 @@ def window_of(day: datetime | float, zone: str | None, first_s: float, *, has_ca
         return Window(start, start + SECONDS_PER_DAY, has_calendar=False)
     if zone is None:
         raise InputError.of(path, f"no zone is stated for the day {day}", "state one, such as Asia/Shanghai or UTC")
-    begin = day if isinstance(day, datetime) else _counted_day(day, zone, first_s)
+    begin = day if isinstance(day, datetime) else _counted_day(day, zone, first_s, path)
     end = datetime.combine(begin.date() + timedelta(days=1), time())
     return Window(epoch_of_local(begin, zone), epoch_of_local(end, zone), has_calendar=True)
 
 
-def _counted_day(day: float, zone: str, first_s: float) -> datetime:
+def _counted_day(day: float, zone: str, first_s: float, path: str) -> datetime:
+    if not first_s < LAST_MOMENT_S:
+        raise InputError.of(path, f"its first moment is {first_s:g} s after 1970", "check the unit of its times")
     # noon of the UTC day lies within a day of local midnight, so one of three dates is the right one
     guess = datetime.fromtimestamp(first_s, UTC).date()
     dates = [guess + timedelta(days=shift) for shift in (1, 0, -1)]
