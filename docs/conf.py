@@ -16,7 +16,6 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
-suppress_warnings = ["toc.empty_glob"]
 
 html_theme = "furo"
 html_title = "loadfactor"
