@@ -106,6 +106,7 @@ def test_texts_of_users_stay_texts() -> None:
     problem = small_problem(name=EVIL, jobs=jobs, services=services, cluster=cluster)
     page = Page(html_picture(problem, [Plan.from_document(document)], EVIL))
     assert len(page.scripts) == 3
+    assert not set("<>&") & set(page.scripts[0])
     assert not page.named("img")
     assert EVIL in page.text
     assert EVIL in json.dumps(page.specification())

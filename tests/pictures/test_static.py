@@ -40,7 +40,7 @@ def test_every_placed_job_service_and_node_is_named(svg: str) -> None:
 def test_shortfall_unavailable_and_clock_are_marked(svg: str) -> None:
     shown = texts(svg)
     assert "chat · shortfall 4 GPU-steps (red)" in shown
-    assert LIGHT.shortfall.fill in svg
+    assert svg.count(LIGHT.shortfall.fill) == 4, "an area for each service, one title, the legend"
     assert LIGHT.unavailable.ink in svg
     assert "12:00" in " ".join(shown)
     assert any(text.startswith("utilization 60.0 %") for text in shown)
