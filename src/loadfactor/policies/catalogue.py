@@ -73,7 +73,8 @@ class Catalogue:
 def catalogue_of(problem: Problem) -> Catalogue:
     """Return the catalogue of the problem's cluster and needs, kept with the cluster's table of blocks."""
     table = block_table(problem.cluster)
-    workloads = {need_of(workload): workload for workload in (*problem.jobs, *problem.services)}
+    everybody: tuple[Job | Service, ...] = (*problem.jobs, *problem.services)
+    workloads = {need_of(workload): workload for workload in everybody}
     workloads.pop((None, None), None)
     key = frozenset(workloads)
     if key not in table.catalogues:

@@ -61,7 +61,7 @@ class Draft:
             reward += job.priority * len(gpus) * (weights[inside] - weights[start])
             cells += len(gpus) * (inside - start)
             finished += end <= steps
-        services = [_ServiceFigures.of(*pair) for pair in zip(self.problem.services, self.held, strict=True)]
+        services = [ServiceFigures.of(*pair) for pair in zip(self.problem.services, self.held, strict=True)]
         penalty = self.problem.objective.realtime_penalty * sum(figures.weighted_shortfall for figures in services)
         cells += sum(figures.useful for figures in services)
         return Metrics.trusted(
@@ -84,14 +84,17 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class _ServiceFigures:
+class ServiceFigures:
+    """What one service adds to the metrics, in GPU-steps and in GPUs given plus taken away."""
+
     useful: int
     shortfall: int
     weighted_shortfall: float
     churn: int
 
     @classmethod
-    def of(cls, service: Service, held: Allocation) -> _ServiceFigures:
+    def of(cls, service: Service, held: Allocation) -> ServiceFigures:
+        """Return the figures of `service` when it holds these GPUs, one entry a step."""
         shortfall = churn = size = 0
         before: Gpus | None = service.held
         for demand, gpus in zip(service.demand, held, strict=True):

@@ -80,7 +80,7 @@ def compile_problem(problem: Problem) -> Instance:
     catalogue = catalogue_of(problem)
     waiting = [job for job in problem.jobs if job.running is None]
     jobs, options, reward = _options(problem, waiting, catalogue)
-    services = [_service_row(service, problem.cluster.gpu_count, catalogue) for service in problem.services]
+    services = [service_row(service, problem.cluster.gpu_count, catalogue) for service in problem.services]
     busy = empty_grid(problem)
     weight = np.array(decay_weights(problem))
     price = np.array([problem.objective.realtime_penalty * service.priority for service in problem.services])
@@ -143,7 +143,7 @@ def _options(problem: Problem, waiting: list[Job], catalogue: Catalogue) -> tupl
         gpus = job.gpus
         shape = (gpus.min, gpus.max, job.duration, job.work, job.gpu_types, job.gpu_memory_gib)
         if shape not in shapes:
-            shapes[shape] = _options_of(job, steps, inside, catalogue)
+            shapes[shape] = options_of_job(job, steps, inside, catalogue)
         first, submit = len(options), job.submit
         for option in shapes[shape]:
             if option[LAST_START] >= submit:
@@ -153,7 +153,8 @@ def _options(problem: Problem, waiting: list[Job], catalogue: Catalogue) -> tupl
     return _matrix(jobs, 3), _matrix(options, 6), np.array(reward, dtype=np.float64)
 
 
-def _options_of(job: Job, steps: int, inside: bool, catalogue: Catalogue) -> list[tuple[int, ...]]:
+def options_of_job(job: Job, steps: int, inside: bool, catalogue: Catalogue) -> list[tuple[int, ...]]:
+    """Return the rows of `options` for a job, whatever its submit."""
     rows: list[tuple[int, ...]] = []
     for size in catalogue.table.sizes(job):
         duration = job.duration_at(size)
@@ -162,7 +163,8 @@ def _options_of(job: Job, steps: int, inside: bool, catalogue: Catalogue) -> lis
     return rows
 
 
-def _service_row(service: Service, gpu_count: int, catalogue: Catalogue) -> tuple[int, ...]:
+def service_row(service: Service, gpu_count: int, catalogue: Catalogue) -> tuple[int, ...]:
+    """Return the row of `services` for a service."""
     most = gpu_count if service.max_gpus is None else min(service.max_gpus, gpu_count)
     held = UNKNOWN if service.held is None else len(service.held)
     return service.max_swap, most, held, *catalogue.gpus(service)

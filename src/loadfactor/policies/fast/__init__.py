@@ -6,7 +6,16 @@ import time
 from dataclasses import dataclass
 
 from loadfactor.model import Plan, Problem
+from loadfactor.policies.fast.events import (
+    DemandChanged,
+    Event,
+    GpuFailed,
+    JobArrived,
+    JobEnded,
+    PriorityChanged,
+)
 from loadfactor.policies.fast.layout import draft_of
+from loadfactor.policies.fast.replanning import Replanner
 from loadfactor.policies.fast.search import Budget, Search
 from loadfactor.policies.instance import compile_problem
 from loadfactor.policies.protocol import DEFAULT_EFFORT, Effort
@@ -26,4 +35,13 @@ class Fast:
         return draft_of(instance, layout).plan(self.name, time.perf_counter() - began)
 
 
-__all__ = ["Fast"]
+__all__ = [
+    "DemandChanged",
+    "Event",
+    "Fast",
+    "GpuFailed",
+    "JobArrived",
+    "JobEnded",
+    "PriorityChanged",
+    "Replanner",
+]

@@ -44,7 +44,8 @@ def random_below(state: npt.NDArray[np.uint64], bound: int) -> int:
     x ^= x >> np.uint64(27)
     state[0] = x
     number = (x * np.uint64(2685821657736338717)) >> np.uint64(33)
-    return (np.int64(number) * bound) >> 31
+    below = (np.int64(number) * bound) >> 31
+    return below  # type: ignore[no-any-return,return-value,unused-ignore]  # an integer once compiled
 
 
 @njit(cache=True)

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from loadfactor.policies.blocks import Starts
 from loadfactor.policies.fast.counts import random_below
-from loadfactor.policies.instance import Floats, Ints, Starts
+from loadfactor.policies.instance import Floats, Ints
 
 FREE, CLOSED, NOWHERE = -1, -2, -1
 ITEM_SIZE, ITEM_START, ITEM_END, ITEM_LOW, ITEM_HIGH = range(5)

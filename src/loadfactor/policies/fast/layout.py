@@ -28,7 +28,7 @@ class Layout:
 
 def draft_of(instance: Instance, layout: Layout) -> Draft:
     """Return the decisions of a layout by job and service."""
-    placed: dict[str, tuple[int, Gpus]] = {job.id: (0, job.running.gpus) for job in instance.running}
+    placed: dict[str, tuple[int, Gpus]] = {job.id: (0, job.running.gpus) for job in instance.running if job.running}
     sizes = instance.options[layout.chosen, SIZE] if len(instance.options) else layout.chosen
     for job, start, gpu, size in zip(
         instance.waiting, layout.begin.tolist(), layout.where.tolist(), sizes.tolist(), strict=True
@@ -42,12 +42,13 @@ def _allocations(instance: Instance, changes: Ints) -> list[list[Gpus]]:
     """Return the GPUs of every service at every step; steps without a change share one tuple."""
     bounds = np.searchsorted(changes[:, 0], np.arange(len(instance.services) + 1)).tolist()
     return [
-        _allocation(instance.problem.services[index].held or (), changes[low:high], instance.steps)
+        allocation_of(instance.problem.services[index].held or (), changes[low:high], instance.steps)
         for index, (low, high) in enumerate(pairwise(bounds))
     ]
 
 
-def _allocation(held: Gpus, changes: Ints, steps: int) -> list[Gpus]:
+def allocation_of(held: Gpus, changes: Ints, steps: int) -> list[Gpus]:
+    """Return the GPUs of one service at every step, from those held before step 0 and its changes by step."""
     gpus = np.unique(np.concatenate([np.array(held, dtype=np.int64), changes[:, 2]]))
     holds = np.zeros(len(gpus), dtype=np.int64)
     holds[np.searchsorted(gpus, np.array(held, dtype=np.int64))] = 1

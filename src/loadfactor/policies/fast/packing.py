@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from numba import njit
 
+from loadfactor.policies.blocks import Starts
 from loadfactor.policies.fast.counts import earliest_count
 from loadfactor.policies.instance import (
     DURATION,
@@ -20,7 +21,6 @@ from loadfactor.policies.instance import (
     SUBMIT,
     Floats,
     Ints,
-    Starts,
 )
 from loadfactor.policies.occupancy import (
     NOWHERE,
@@ -31,7 +31,6 @@ from loadfactor.policies.occupancy import (
     mask_between,
     take_block,
 )
-
 
 ENOUGH = 24
 """Feasible blocks compared before best fit is content; more hardly ever change the choice and cost time at scale."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from loadfactor.policies.blocks import Starts
 from loadfactor.policies.fast.counts import random_below
 from loadfactor.policies.fast.packing import insert
 from loadfactor.policies.instance import (
@@ -21,7 +22,6 @@ from loadfactor.policies.instance import (
     SIZE,
     Floats,
     Ints,
-    Starts,
 )
 from loadfactor.policies.occupancy import NOWHERE, Bits, lowest_bit, release_block, take_block
 
@@ -105,24 +105,26 @@ def improve(
     starts: Starts,
     weight: Floats,
     random: npt.NDArray[np.uint64],
+    focus: Ints,
     chosen: Ints,
     begin: Ints,
     where: Ints,
 ) -> float:
     """Run `iterations` of ruin and recreate on the plan in (`chosen`, `begin`, `where`) and `grid`.
 
-    They are left with the best plan found; returns what it gained.
+    They are left with the best plan found; returns what it gained. Where `focus` names jobs, it is their neighbourhoods
+    that are taken apart.
     """
     count, steps = len(jobs), len(weight) - 1
     nothing = np.empty((0, 0), dtype=np.int64)
-    moved = np.empty(MOST_REMOVED + MOST_ADDED, dtype=np.int64)
-    before = np.empty((3, MOST_REMOVED + MOST_ADDED), dtype=np.int64)
-    key = np.empty(MOST_REMOVED + MOST_ADDED, dtype=np.float64)
+    moved = np.empty(MOST_REMOVED + MOST_ADDED + 2, dtype=np.int64)
+    before = np.empty((3, MOST_REMOVED + MOST_ADDED + 2), dtype=np.int64)
+    key = np.empty(MOST_REMOVED + MOST_ADDED + 2, dtype=np.float64)
     best = np.empty((3, count), dtype=np.int64)
     gain, best_gain = 0.0, 0.0
     _note(best, chosen, begin, where)
     for _ in range(iterations):
-        number = _choose(moved, chosen, begin, where, options, random)
+        number = _choose(moved, focus, chosen, begin, where, options, random)
         _shuffle(moved, number, key, options, reward, jobs, random)
         old = _remove(
             moved, number, before, grid, node_of_gpu, first_of_node, options, reward, weight, chosen, begin, where
@@ -189,34 +191,44 @@ def _return_to(
 
 
 @njit(cache=True)
-def _choose(moved: Ints, chosen: Ints, begin: Ints, where: Ints, options: Ints, random: npt.NDArray[np.uint64]) -> int:
+def _choose(
+    moved: Ints,
+    focus: Ints,
+    chosen: Ints,
+    begin: Ints,
+    where: Ints,
+    options: Ints,
+    random: npt.NDArray[np.uint64],
+) -> int:
     """Choose jobs to take out and some that are left out; return how many.
 
     Most often the jobs that share GPUs and steps with the neighbourhood of one of them, so that a larger hole opens;
-    otherwise jobs that run at about the same time anywhere.
+    otherwise jobs that run at about the same time anywhere. A job that is left out gets the neighbourhood of another.
     """
     count = len(where)
-    seed = random_below(random, count)
+    anchor = focus[random_below(random, len(focus))] if len(focus) > 0 else random_below(random, count)
+    moved[0], number = anchor, 1
     for _ in range(8):
-        if where[seed] != NOWHERE:
+        if where[anchor] != NOWHERE:
             break
-        seed = random_below(random, count)
-    moved[0], number = seed, 1
-    if where[seed] != NOWHERE:
-        wanted = 1 + random_below(random, MOST_REMOVED)
+        anchor = random_below(random, count)
+    if where[anchor] != NOWHERE:
+        if anchor != moved[0]:
+            moved[1], number = anchor, 2
+        wanted = number + random_below(random, MOST_REMOVED)
         margin = random_below(random, 5)
-        low, high = begin[seed] - margin, begin[seed] + options[chosen[seed], DURATION] + margin
+        low, high = begin[anchor] - margin, begin[anchor] + options[chosen[anchor], DURATION] + margin
         left, right = 0, 1 << 30
         if random_below(random, 4) > 0:
-            reach = options[chosen[seed], SIZE] << random_below(random, 3)
-            left, right = where[seed] - reach, where[seed] + reach
+            reach = options[chosen[anchor], SIZE] << random_below(random, 3)
+            left, right = where[anchor] - reach, where[anchor] + reach
         offset = random_below(random, count)
         for step in range(count):
             job = step + offset if step + offset < count else step + offset - count
             if number >= wanted:
                 break
             option = chosen[job]
-            if job == seed or where[job] == NOWHERE or begin[job] >= high or where[job] >= right:
+            if job == anchor or where[job] == NOWHERE or begin[job] >= high or where[job] >= right:
                 continue
             if begin[job] + options[option, DURATION] > low and where[job] + options[option, SIZE] > left:
                 moved[number] = job

@@ -89,8 +89,8 @@ class Positions:
 
     def copy(self) -> Positions:
         """Return a copy for another try at placing the jobs; the services' reservations are shared."""
-        jobs = {"chosen": self.chosen.copy(), "begin": self.begin.copy(), "where": self.where.copy()}
-        return replace(self, grid=self.grid.copy(), **jobs)
+        chosen, begin, where = self.chosen.copy(), self.begin.copy(), self.where.copy()
+        return replace(self, grid=self.grid.copy(), chosen=chosen, begin=begin, where=where)
 
 
 class Search:
@@ -231,7 +231,8 @@ class Search:
             cooling = (cold / hot) ** (1 / iterations)
             gain += improve(
                 iterations, POSITIONS_HEAT * i.mean_worth * hot, cooling, found.grid, i.node_of_gpu, i.first_of_node,
-                i.jobs, i.options, i.reward, i.starts, i.weight, self.random, found.chosen, found.begin, found.where,
+                i.jobs, i.options, i.reward, i.starts, i.weight, self.random, _NO_FOCUS,
+                found.chosen, found.begin, found.where,
             )  # fmt: skip
         if gain > 0:
             found.reward = total_worth(i.options, i.reward, i.weight, found.chosen, found.begin, found.where)
@@ -252,7 +253,7 @@ class Search:
         if found.whole:
             changes = np.empty((2 * len(found.intervals) + int((i.held != NONE).sum()), 4), dtype=np.int64)
             count = changes_of(found.intervals, i.services, i.held, changes)
-            yield _in_order(changes[:count], i.steps)
+            yield in_order(changes[:count], i.steps)
         else:
             yield self._hand_out(self.curves, found)
         if not served:
@@ -269,14 +270,15 @@ class Search:
                 i.by_price, curves, i.services, i.service_pools, i.pool_of_gpu, i.held, tried, found.reserved, changes
             )
             if count <= room:
-                return _in_order(changes[:count], i.steps)
+                return in_order(changes[:count], i.steps)
             room = count
 
 
-def _in_order(changes: Ints, steps: int) -> Ints:
+def in_order(changes: Ints, steps: int) -> Ints:
     """Return the changes by service and step, those at the end of the horizon left out; at a step, the taken first."""
     inside = changes[changes[:, 1] < steps]
     return inside[np.lexsort((inside[:, 3], inside[:, 1], inside[:, 0]))]
 
 
 _NO_INTERVALS = np.empty((0, 4), dtype=np.int64)
+_NO_FOCUS = np.empty(0, dtype=np.int64)

@@ -344,3 +344,23 @@ def unmet_cost(changes: Ints, services: Ints, demand: Ints, price: Floats) -> fl
                 row += 1
             cost += price[service] * max(0, demand[service, t] - held)
     return cost
+
+
+@njit(cache=True)
+def mark(changes: Ints, service: int, held: Ints, steps: int, target: Bits) -> None:
+    """Set the bits of `target` (N, W) where the service holds a GPU after its `changes`, which are sorted by step."""
+    since = np.full(len(held), NOWHERE, dtype=np.int64)
+    for gpu in range(len(held)):
+        if held[gpu] == service:
+            since[gpu] = 0
+    for row in range(len(changes)):
+        t, gpu = changes[row, 1], changes[row, 2]
+        if changes[row, 3] > 0:
+            since[gpu] = t
+        else:
+            if since[gpu] != NOWHERE and since[gpu] < t:
+                take(target, gpu, 1, since[gpu], t)
+            since[gpu] = NOWHERE
+    for gpu in range(len(held)):
+        if since[gpu] != NOWHERE:
+            take(target, gpu, 1, since[gpu], steps)

@@ -1,0 +1,133 @@
+"""The incremental form of `fast`: the last plan and one event in, the next plan out, without starting over.
+
+What the event does not touch stays where it is. What it touches is placed anew at the best free place, and then its
+neighbourhood is taken apart and put back a few times for what may now be worth more elsewhere.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TypeVar
+
+from loadfactor.errors import InputError
+from loadfactor.model import Job, Plan, Problem, Service, Unavailable
+from loadfactor.policies.fast.events import DemandChanged, Event, GpuFailed, JobArrived, JobEnded, PriorityChanged
+from loadfactor.policies.fast.ledger import Ledger
+from loadfactor.policies.fast.standing import Standing
+
+Item = TypeVar("Item", Job, Service)
+ROUNDS = 4
+"""Neighbourhoods taken apart after an event."""
+
+
+class Replanner:
+    """Holds a problem and its plan, and answers events.
+
+    `plan` must be legal for `problem`. After `apply`, `plan` is a legal plan for `problem`, which is put together (and
+    validated) from its parts when it is asked for.
+    """
+
+    def __init__(self, problem: Problem, plan: Plan, seed: int = 0) -> None:
+        self.plan = plan
+        self._base = problem
+        self._jobs: dict[str, Job] = {job.id: job for job in problem.jobs}
+        self._services: dict[str, Service] = {service.id: service for service in problem.services}
+        self._unavailable = list(problem.cluster.unavailable)
+        self._standing = Standing(problem, plan, seed)
+        self._ledger = Ledger(problem, plan, self._standing)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem as the events so far have left it."""
+        cluster = self._base.cluster.model_copy(update={"unavailable": tuple(self._unavailable)})
+        return self._base.replace(
+            cluster=cluster, jobs=tuple(self._jobs.values()), services=tuple(self._services.values())
+        )
+
+    def apply(self, event: Event, rounds: int = ROUNDS) -> Plan:
+        """Return the plan after `event`; `rounds` neighbourhoods are searched for something better.
+
+        Raises `InputError` where the event names a job, service or GPU that does not exist, or one that exists already;
+        the state is then unchanged.
+        """
+        began = time.perf_counter()
+        focus = self._answer(event)
+        self._standing.improve(focus, rounds)
+        self.plan = self._ledger.compose(self._jobs, self._services, time.perf_counter() - began)
+        return self.plan
+
+    def _answer(self, event: Event) -> list[int]:
+        """Change problem and plan as the event demands; return the rows of the jobs whose surroundings changed."""
+        match event:
+            case JobArrived(job):
+                return self._arrive(job)
+            case JobEnded(job_id):
+                return self._end(self._known(self._jobs, "job", job_id))
+            case DemandChanged(service_id, demand):
+                service = self._known(self._services, "service", service_id)
+                return self._change_service(service, Service(**{**_fields(service), "demand": demand}))
+            case PriorityChanged(name, priority):
+                return self._reprioritise(name, priority)
+            case GpuFailed(gpu, until_step):
+                return self._lose(gpu, until_step)
+
+    def _arrive(self, job: Job) -> list[int]:
+        if job.id in self._jobs or job.id in self._services:
+            raise InputError.of("event", f"{job.id!r} exists already", "give the job an id of its own")
+        if job.running is not None:
+            raise InputError.of("event", f"{job.id!r} is running already", "start a new Replanner with that problem")
+        self._base.replace(jobs=(job,), services=())  # refuses what the cluster cannot have, before anything changes
+        self._jobs[job.id] = job
+        return self._standing.add(job)
+
+    def _end(self, job: Job) -> list[int]:
+        del self._jobs[job.id]
+        return self._standing.remove(job)
+
+    def _change_service(self, old: Service, new: Service) -> list[int]:
+        if len(new.demand) != self._base.horizon.steps:
+            fact = f"{len(new.demand)} entries for {self._base.horizon.steps} steps"
+            raise InputError.of("event.demand", fact, "give one number for every step")
+        self._services[old.id] = new
+        return self._standing.serve_again(list(self._services.values()), [old.id])
+
+    def _reprioritise(self, name: str, priority: float) -> list[int]:
+        if name in self._services:
+            service = self._services[name]
+            return self._change_service(service, Service(**{**_fields(service), "priority": priority}))
+        job = self._known(self._jobs, "job or service", name)
+        self._jobs[name] = Job(**{**_fields(job), "priority": priority})
+        return self._standing.reprice(self._jobs[name])
+
+    def _lose(self, gpu: int, until_step: int) -> list[int]:
+        if not 0 <= gpu < self._base.cluster.gpu_count:
+            fact = f"GPU {gpu} does not exist in a cluster of {self._base.cluster.gpu_count}"
+            raise InputError.of("event.gpu", fact, f"GPU numbers run from 0 to {self._base.cluster.gpu_count - 1}")
+        entry = Unavailable(gpus=(gpu,), from_step=0, until_step=until_step)
+        lost = [job for job in self._jobs.values() if job.running and gpu in job.running.gpus]
+        holders = [service for service in self._services.values() if service.held and gpu in service.held]
+        for service in holders:
+            rest = tuple(other for other in service.held or () if other != gpu)
+            self._services[service.id] = Service(**{**_fields(service), "held": rest})
+        self._unavailable.append(entry)
+        focus: list[int] = []
+        for job in lost:
+            del self._jobs[job.id]
+            focus += self._standing.remove(job)
+        focus += self._standing.close(gpu, until_step, list(self._services.values()), [s.id for s in holders])
+        for job in lost:
+            waiting = Job(**{**_fields(job), "running": None})
+            self._jobs[job.id] = waiting
+            focus += self._standing.add(waiting)
+        return focus
+
+    @staticmethod
+    def _known(items: dict[str, Item], kind: str, name: str) -> Item:
+        try:
+            return items[name]
+        except KeyError:
+            raise InputError.of("event", f"no {kind} is called {name!r}", "correct the id") from None
+
+
+def _fields(noun: Job | Service) -> dict[str, object]:
+    return {name: getattr(noun, name) for name in type(noun).model_fields}
