@@ -49,9 +49,11 @@ class GridView:
 
     def _bands(self) -> Spec:
         """Return every other node shaded, and with it the axes of nodes and steps."""
+        nodes = self.rows.nodes()
+        fill = self.palette.band if len(nodes) > 1 else self.palette.surface
         return {
-            "data": {"values": self.rows.nodes()[1::2] or self.rows.nodes()},
-            "mark": {"type": "rect", "clip": True, "fill": self.palette.band, "tooltip": None},
+            "data": {"values": nodes[1::2] or nodes},
+            "mark": {"type": "rect", "clip": True, "fill": fill, "tooltip": None},
             "encoding": {
                 **self.marks.spans(),
                 "x": self.marks.time(self.marks.step_axis()),
