@@ -24,9 +24,9 @@ SUBMIT, FIRST_OPTION, LAST_OPTION = range(3)
 """Columns of `jobs`; options are half-open: [FIRST_OPTION, LAST_OPTION)."""
 SIZE, DURATION, LAST_START, POOL, FIRST_BLOCK, LAST_BLOCK = range(6)
 """Columns of `options`; blocks are `starts[FIRST_BLOCK:LAST_BLOCK]`; POOL is -1 for blocks that span pools."""
-MAX_SWAP, MAX_GPUS, HELD, FIRST_GPU, LAST_GPU = range(5)
-"""Columns of `services`; HELD is the number of GPUs held before step 0, or -1 where the first step is free; the GPUs
-that suit the service are `starts[FIRST_GPU:LAST_GPU]`, the highest first."""
+MAX_SWAP, MAX_GPUS, HELD, FIRST_GPU, LAST_GPU, HELD_POOL = range(6)
+"""Columns of `services`; HELD is the number of GPUs held before step 0, or -1 where the first step is free, and HELD_POOL
+a pool of theirs; the GPUs that suit the service are `starts[FIRST_GPU:LAST_GPU]`, the highest first."""
 UNKNOWN = -1
 
 
@@ -102,7 +102,7 @@ def compile_problem(problem: Problem) -> Instance:
         reward=reward,
         starts=catalogue.starts,
         weight=weight,
-        services=_matrix(services, 5),
+        services=_matrix(services, 6),
         demand=_matrix([service.demand for service in problem.services], steps),
         price=price.astype(np.float64),
         by_price=np.argsort(-price, kind="stable"),
@@ -167,7 +167,8 @@ def service_row(service: Service, gpu_count: int, catalogue: Catalogue) -> tuple
     """Return the row of `services` for a service."""
     most = gpu_count if service.max_gpus is None else min(service.max_gpus, gpu_count)
     held = UNKNOWN if service.held is None else len(service.held)
-    return service.max_swap, most, held, *catalogue.gpus(service)
+    pool = int(catalogue.pool_of_gpu[service.held[0]]) if service.held else 0
+    return service.max_swap, most, held, *catalogue.gpus(service), pool
 
 
 def _service_pools(problem: Problem, catalogue: Catalogue) -> npt.NDArray[np.bool_]:

@@ -18,6 +18,7 @@ from loadfactor.policies.instance import (
     DURATION,
     FIRST_OPTION,
     HELD,
+    HELD_POOL,
     LAST_OPTION,
     LAST_START,
     MAX_GPUS,
@@ -57,6 +58,21 @@ def copy(source: Ints, target: Ints) -> None:
 
 
 @njit(cache=True)
+def keep_for_held(sign: int, first: int, services: Ints, free: Ints) -> None:
+    """Take out of `free` (sign 1) what the services from `first` on cannot give back yet, or put back that of one (-1).
+
+    A service that holds h GPUs before step 0 holds at least h - cap·(t + 1) of them at step t, whatever it needs (R4).
+    """
+    last = services.shape[0] if sign > 0 else first + 1
+    for service in range(first, last):
+        for t in range(free.shape[1]):
+            bound = services[service, HELD] - services[service, MAX_SWAP] * (t + 1)
+            if bound <= 0:
+                break
+            free[services[service, HELD_POOL], t] -= sign * bound
+
+
+@njit(cache=True)
 def serve(
     aims: Ints, services: Ints, service_pools: npt.NDArray[np.bool_], base: Ints, free: Ints, curves: Ints
 ) -> None:
@@ -68,15 +84,17 @@ def serve(
     """
     pools, steps = base.shape
     copy(base, free)
+    keep_for_held(1, 0, services, free)
     most = np.empty(steps, dtype=np.int64)
     level = np.empty(steps, dtype=np.int64)
     for service in range(services.shape[0]):
         cap, held = services[service, MAX_SWAP], services[service, HELD]
+        keep_for_held(-1, service, services, free)
         for t in range(steps):
             most[t] = 0
             for pool in range(pools):
                 if service_pools[service, pool]:
-                    most[t] += free[pool, t]
+                    most[t] += max(free[pool, t], 0)
             most[t] = min(most[t], services[service, MAX_GPUS])
             if held != NONE:
                 most[t] = min(most[t], held + cap * (t + 1))

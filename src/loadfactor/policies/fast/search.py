@@ -17,6 +17,7 @@ from loadfactor.policies.fast.serving import (
     changes_of,
     cut_into_intervals,
     hand_out,
+    keeps_caps,
     keep_held_gpus,
     longest_first,
     reserve_services,
@@ -243,23 +244,25 @@ class Search:
         i = self.instance
         for changes in self._candidates(found):
             value = found.reward - unmet_cost(changes, i.services, i.demand, i.price)
-            if self.best is None or value > self.best.value + 1e-9:
+            better = self.best is None or value > self.best.value + 1e-9
+            if better and keeps_caps(changes, i.services):
                 self.best = Layout(found.chosen.copy(), found.begin.copy(), found.where.copy(), changes, value)
 
     def _candidates(self, found: Positions) -> Iterator[Ints]:
         """Yield ways to give the services their GPUs: as reserved, and where that falls short, around the jobs."""
         i = self.instance
-        served = found.whole and (self.aims == i.demand).all()
         if found.whole:
             changes = np.empty((2 * len(found.intervals) + int((i.held != NONE).sum()), 4), dtype=np.int64)
             count = changes_of(found.intervals, i.services, i.held, changes)
-            yield in_order(changes[:count], i.steps)
-        else:
-            yield self._hand_out(self.curves, found)
-        if not served:
-            curves, free = np.empty_like(self.curves), np.empty_like(i.free)
-            serve(i.demand, i.services, i.service_pools, i.free, free, curves)
-            yield self._hand_out(curves, found)
+            planned = in_order(changes[:count], i.steps)
+            if keeps_caps(planned, i.services):
+                yield planned
+                if (self.aims == i.demand).all():
+                    return
+        yield self._hand_out(self.curves, found)
+        curves, free = np.empty_like(self.curves), np.empty_like(i.free)
+        serve(i.demand, i.services, i.service_pools, i.free, free, curves)
+        yield self._hand_out(curves, found)
 
     def _hand_out(self, curves: Ints, found: Positions) -> Ints:
         i = self.instance

@@ -333,6 +333,20 @@ def _is_mine(mine: Ints, number: int, gpu: int) -> bool:
 
 
 @njit(cache=True)
+def keeps_caps(changes: Ints, services: Ints) -> bool:
+    """Return whether no step of `changes`, sorted by service and step, swaps more GPUs than its cap (R4)."""
+    row = 0
+    while row < len(changes):
+        service, t, first = changes[row, 0], changes[row, 1], row
+        while row < len(changes) and changes[row, 0] == service and changes[row, 1] == t:
+            row += 1
+        free = t == 0 and services[service, HELD] < 0
+        if row - first > services[service, MAX_SWAP] and not free:
+            return False
+    return True
+
+
+@njit(cache=True)
 def unmet_cost(changes: Ints, services: Ints, demand: Ints, price: Floats) -> float:
     """Return the penalty of the demand that is unmet when the services hold what `changes` give them."""
     cost, row = 0.0, 0
