@@ -117,7 +117,7 @@ def test_a_band_holds_what_rounds_into_it() -> None:
 
 
 def test_an_unknown_case_is_refused_with_the_names_that_exist() -> None:
-    with pytest.raises(InputError, match=r"^--cases: no case is called 'mixd'; choose among mixed, training-heavy"):
+    with pytest.raises(InputError, match=r"^cases: no case is called 'mixd'; choose among mixed, training-heavy"):
         planned_sections(BenchmarkOptions(quick=True, cases=("mixd",)))
 
 

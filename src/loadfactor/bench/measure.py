@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from loadfactor.bench.events import EVENTS, answer_events, event_row
+from loadfactor.bench.price_bound import PricedBound, priced_bound
 from loadfactor.bench.results import Row
 from loadfactor.bench.timing import Timing, timed
 from loadfactor.judge import Verdict, judge
@@ -35,11 +37,16 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Case:
-    """A named problem, made only when it is run, and who competes on it."""
+    """A named problem, made only when it is run, and who competes on it.
+
+    `priced_seconds` is how long a bound by prices is looked for; `events` of each kind are answered incrementally.
+    """
 
     name: str
     build: Callable[[], Problem]
     contestants: tuple[Contestant, ...]
+    priced_seconds: float = 0.0
+    events: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,12 @@ class Attempt:
         """Return the judge's values of the legal plans."""
         return [verdict.metrics.value for verdict in self.verdicts if verdict.legal]
 
+    def best(self) -> Plan | None:
+        """Return the legal plan of the highest value."""
+        legal = [index for index, verdict in enumerate(self.verdicts) if verdict.legal]
+        best = max(legal, key=lambda index: self.verdicts[index].metrics.value, default=None)
+        return None if best is None else self.plans[best]
+
     def median(self) -> int:
         """Return the position of the plan with the median value (the lower one of two)."""
         order = sorted(range(len(self.plans)), key=lambda index: self.verdicts[index].metrics.value)
@@ -79,7 +92,22 @@ def run_case(case: Case, say: Say) -> tuple[Row, ...]:
     for contestant in case.contestants:
         say(f"{case.name}: {contestant.policy.name} {contestant.effort_text}".rstrip())
         attempts.append(attempt(contestant, problem))
-    return rows_of(case.name, attempts)
+    if not case.priced_seconds:
+        return rows_of(case.name, attempts)
+    say(f"{case.name}: bound by prices")
+    best = max(value for tried in attempts for value in tried.legal_values)
+    priced = priced_bound(problem, best, case.priced_seconds)
+    return (*rows_of(case.name, attempts, priced.bound), *_event_rows(case, problem, attempts, priced, say))
+
+
+def _event_rows(
+    case: Case, problem: Problem, attempts: Sequence[Attempt], priced: PricedBound, say: Say
+) -> Iterator[Row]:
+    """Yield one row for each kind of event, each from the best plan of `fast`."""
+    plans = [plan for tried in attempts if tried.policy == "fast" and (plan := tried.best()) is not None]
+    for kind in EVENTS if case.events and plans else ():
+        say(f"{case.name}: {kind}")
+        yield event_row(case.name, kind, answer_events(problem, plans[-1], kind, case.events), priced.prices)
 
 
 def attempt(contestant: Contestant, problem: Problem) -> Attempt:
@@ -94,9 +122,10 @@ def attempt(contestant: Contestant, problem: Problem) -> Attempt:
     return Attempt(contestant.policy.name, contestant.effort_text, timing, plans, verdicts)
 
 
-def rows_of(case: str, attempts: Sequence[Attempt]) -> tuple[Row, ...]:
-    """Return the rows of a case, each measured against the best bound that anybody proved on it."""
-    bound = min((tried.bound for tried in attempts if tried.bound is not None), default=None)
+def rows_of(case: str, attempts: Sequence[Attempt], priced: float | None = None) -> tuple[Row, ...]:
+    """Return the rows of a case, each measured against the best bound proven by anybody on it, or by prices."""
+    bounds = [bound for bound in (priced, *(tried.bound for tried in attempts)) if bound is not None]
+    bound = min(bounds, default=None)
     best = max((value for tried in attempts for value in tried.legal_values), default=-math.inf)
     baseline = next((tried for tried in attempts if tried.policy == BASELINE), None)
     return tuple(_row(case, tried, bound, best, baseline) for tried in attempts)

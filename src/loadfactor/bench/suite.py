@@ -17,6 +17,7 @@ SCENARIO_BUDGETS_MS = (1.0, 5.0)
 DENSE_BUDGETS_MS = (3.0, 10.0)
 CLUSTER_BUDGETS_MS = (100.0, 1000.0)
 CLUSTER_REPEATS = 10
+CLUSTER_PRICED_SECONDS = 15.0
 PROOF_REPEATS = 5
 QUICK_REPEATS = 30
 QUICK_TIME_LIMIT_SECONDS = 5.0
@@ -101,7 +102,7 @@ def _cluster(options: BenchmarkOptions) -> PlannedSection:
         *_provers(options.time_limit_seconds, 1, quick=True),
     )
     name = f"{CLUSTER_NAME}-{CLUSTER_JOBS}-jobs-seed-0"
-    case = Case(name, lambda: cluster_case(0), contestants)
+    case = Case(name, lambda: cluster_case(0), contestants, CLUSTER_PRICED_SECONDS, repeats)
     return PlannedSection("cluster", "10,240 GPUs in 1,280 nodes, 2,000 jobs, 20 services, 96 steps", (case,))
 
 
@@ -128,7 +129,7 @@ def _provers(time_limit_seconds: float, repeats: int, quick: bool) -> Iterator[C
 
 def _refuse_unknown(asked: tuple[str, ...], known: list[str]) -> None:
     faults = [
-        Fault("--cases", f"no case is called {name!r}", f"choose among {', '.join(known)}, or the beginning of one")
+        Fault("cases", f"no case is called {name!r}", f"choose among {', '.join(known)}, or the beginning of one")
         for name in asked
         if not any(case.startswith(name) for case in known)
     ]

@@ -63,7 +63,14 @@ def _case_table(section: Section) -> Table:
             cells = [case if number == 0 else "", *_cells(row)]
             table.add_row(*cells, *([_published(row)] if has_published else []))
         table.add_section()
+    if not has_published:
+        table.caption, table.caption_justify = _best_bounds(section), "left"
     return table
+
+
+def _best_bounds(section: Section) -> str:
+    bounds = ((case, section.of(case)[0].bound) for case in section.cases())
+    return "; ".join(f"best bound proven on {case}: {bound:,.2f}" for case, bound in bounds if bound is not None)
 
 
 def _cells(row: Row) -> list[str]:
