@@ -63,6 +63,7 @@ def test_json_lines() -> None:
         (b"id,cards\na,1\n", "log:1: has no column 'gpus'; name one of its columns (id, cards)"),
         (b"id,gpus,gpus\na,1,2\n", "log:1: the column 'gpus' appears twice"),
     ],
+    ids=["empty", "no row", "NUL byte", "no UTF-8", "damaged gzip", "open quote", "no column", "column twice"],
 )
 def test_what_is_no_table_is_refused(content: bytes, message: str) -> None:
     with pytest.raises(InputError) as caught:
