@@ -41,8 +41,8 @@ PoolKey = tuple[str | None, float | None]
 Group = tuple[int, ...]
 NUDGE = 1e-3
 """GPUs added to every capacity, so that the prices are those of more GPUs and not of fewer."""
-MOST_ENTRIES = 2_000_000
-"""Larger models (in entries of the matrix) are not solved: they would take minutes."""
+MOST_ENTRIES = 1_000_000
+"""Larger models (in entries of the matrix) are not solved: building this many takes some ten seconds."""
 
 
 @dataclass(frozen=True)
