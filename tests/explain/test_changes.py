@@ -7,10 +7,12 @@ from collections import Counter
 import pytest
 
 from loadfactor.explain import JobExplanation, ServiceExplanation, explain
+from loadfactor.explain.job_changes import with_service
+from loadfactor.explain.trials import Trials
 from loadfactor.judge import judge
 from loadfactor.policies import Effort
 from tests.explain import examples
-from tests.explain.examples import change, explained, job, kinds, of_job, problem, service
+from tests.explain.examples import change, explained, job, kinds, of_job, planned, problem, service
 from tests.support.generators import SMALL, random_problem
 
 
@@ -48,6 +50,23 @@ def test_one_step_longer() -> None:
     )
     assert "fewer were not all tried" not in later.message
     assert change(told, "open_end").cost == 0.0
+
+
+def test_a_longer_horizon_in_which_others_move_is_planned() -> None:
+    # behind the plan as it is `wide` needs two steps more; with `a` and `b` a step later, one is enough
+    jobs = [job("a", 5.0, 1, 3, submit=1), job("b", 5.0, 1, 3, submit=1), job("wide", 1.0, 2, 2)]
+    later = change(of_job(explained(problem(4, 2, jobs=jobs)), "wide"), "later_end")
+    assert (later.after, later.proof, later.delayed, later.cost) == (5.0, "planned", ("a", "b"), 0.0)
+
+
+def test_a_plan_that_is_legal_without_the_change_is_no_proof_of_it() -> None:
+    described = problem(4, 2, jobs=[job("a", 1.0, 1, 2)], services=[service("chat", [1] * 4, max_swap=0)])
+    plan = planned(described)
+    trials = Trials(described, plan, "backfill", examples.EFFORT, "a")
+    changed = with_service(described, described.services[0], max_swap=1)
+    assert trials.planned(changed, lambda _: True) is None
+    assert trials.by_luck() is not None
+    assert trials.planned(changed, lambda _: True, may_be_legal_as_it_is=True) is not None
 
 
 def test_gpus_back_from_unavailable_for_as_long_as_needed() -> None:

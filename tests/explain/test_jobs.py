@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from loadfactor.allocator import decide
 from loadfactor.errors import InputError
 from loadfactor.explain import Opening
+from loadfactor.explain.holdings import ramp
 from tests.explain import examples
-from tests.explain.examples import explained, job, of_job, planned, problem
+from tests.explain.examples import explained, job, of_job, planned, problem, service
 
 
 def test_a_job_in_time_needs_no_explanation() -> None:
@@ -127,6 +129,17 @@ def test_who_could_make_way_and_what_that_is_worth() -> None:
 
 def test_nobody_of_higher_priority_makes_way() -> None:
     assert of_job(explained(examples.outranked()), "low").making_way is None
+
+
+def test_nobody_of_the_same_priority_makes_way() -> None:
+    described = problem(4, 2, jobs=[job("first", 5.0, 2, 4), job("second", 5.0, 2, 4)])
+    assert of_job(explained(described, decide(described, "fifo").plan), "second").making_way is None
+
+
+@pytest.mark.parametrize("held", [[2, 1, 1, 2], [2, 2, 2, 2]])
+def test_a_ramp_is_what_the_cap_demands_and_no_more(held: list[int]) -> None:
+    described = problem(4, 2, services=[service("chat", [2, 0, 0, 2], max_swap=1)])
+    assert ramp(described.services[0], np.array(held)).tolist() == [0, 1, 1, 0]
 
 
 def test_an_illegal_plan_is_refused() -> None:
