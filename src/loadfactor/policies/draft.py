@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, repeat
+from itertools import accumulate, pairwise, repeat
 from operator import mul
 
 import numpy as np
@@ -27,6 +27,8 @@ class Draft:
     placed: Mapping[str, tuple[int, Gpus]]
     held: Sequence[Allocation]
     reasons: Mapping[str, str] = field(default_factory=dict)
+    churn: Sequence[int] | None = None
+    """The churn of every service, where the policy has counted it."""
 
     def plan(self, policy: str, solve_seconds: float, bound: float | None = None, optimal: bool | None = None) -> Plan:
         """Return the plan document with the metrics computed here; the judge computes them again on its own."""
@@ -61,7 +63,8 @@ class Draft:
             reward += job.priority * len(gpus) * (weights[inside] - weights[start])
             cells += len(gpus) * (inside - start)
             finished += end <= steps
-        services = [ServiceFigures.of(*pair) for pair in zip(self.problem.services, self.held, strict=True)]
+        churn: Sequence[int | None] = self.churn or [None] * len(self.held)
+        services = [ServiceFigures.of(*given) for given in zip(self.problem.services, self.held, churn, strict=True)]
         penalty = self.problem.objective.realtime_penalty * sum(figures.weighted_shortfall for figures in services)
         cells += sum(figures.useful for figures in services)
         return Metrics.trusted(
@@ -93,23 +96,20 @@ class ServiceFigures:
     churn: int
 
     @classmethod
-    def of(cls, service: Service, held: Allocation) -> ServiceFigures:
-        """Return the figures of `service` when it holds these GPUs, one entry a step."""
-        shortfall = churn = size = 0
-        before: Gpus | None = service.held
-        for demand, gpus in zip(service.demand, held, strict=True):
-            if gpus is not before or before is service.held:
-                churn += swaps(before, gpus)
-                before, size = gpus, len(gpus)
-            if demand > size:
-                shortfall += demand - size
+    def of(cls, service: Service, held: Allocation, churn: int | None = None) -> ServiceFigures:
+        """Return the figures of `service` when it holds these GPUs, one entry a step; `churn` where it is known."""
+        sizes = [len(gpus) for gpus in held]
+        shortfall = sum(demand - size for demand, size in zip(service.demand, sizes, strict=True) if demand > size)
         useful = sum(service.demand) - shortfall
+        if churn is None:
+            known: list[Gpus | None] = [service.held, *held]
+            churn = sum(swaps(before, after or ()) for before, after in pairwise(known))
         return cls(useful, shortfall, service.priority * shortfall, churn)
 
 
 def swaps(before: Gpus | None, after: Gpus) -> int:
     """Return the GPUs given plus taken away between two steps (R4); 0 where nothing is known of the first."""
-    if before is None or before == after:
+    if before is None or before is after or before == after:
         return 0
     return len(set(before) ^ set(after))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from loadfactor.model import Service
 from loadfactor.policies.draft import Draft, Gpus
 from loadfactor.policies.fast.counts import NONE
 from loadfactor.policies.instance import SIZE, Instance, Ints
@@ -35,31 +37,44 @@ def draft_of(instance: Instance, layout: Layout) -> Draft:
     ):
         if gpu != NONE:
             placed[job.id] = (start, tuple(range(gpu, gpu + size)))
-    return Draft(instance.problem, placed, _allocations(instance, layout.changes))
-
-
-def _allocations(instance: Instance, changes: Ints) -> list[list[Gpus]]:
-    """Return the GPUs of every service at every step; steps without a change share one tuple."""
-    bounds = np.searchsorted(changes[:, 0], np.arange(len(instance.services) + 1)).tolist()
-    return [
-        allocation_of(instance.problem.services[index].held or (), changes[low:high], instance.steps)
-        for index, (low, high) in enumerate(pairwise(bounds))
-    ]
+    services = instance.problem.services
+    bounds = np.searchsorted(layout.changes[:, 0], np.arange(len(services) + 1)).tolist()
+    changes = [layout.changes[low:high] for low, high in pairwise(bounds)]
+    return Draft(
+        instance.problem,
+        placed,
+        [
+            allocation_of(service.held or (), rows, instance.steps)
+            for service, rows in zip(services, changes, strict=True)
+        ],
+        churn=[churn_of(service, rows) for service, rows in zip(services, changes, strict=True)],
+    )
 
 
 def allocation_of(held: Gpus, changes: Ints, steps: int) -> list[Gpus]:
-    """Return the GPUs of one service at every step, from those held before step 0 and its changes by step."""
-    gpus = np.unique(np.concatenate([np.array(held, dtype=np.int64), changes[:, 2]]))
-    holds = np.zeros(len(gpus), dtype=np.int64)
-    holds[np.searchsorted(gpus, np.array(held, dtype=np.int64))] = 1
+    """Return the GPUs of one service at every step, from those held before step 0 and its changes by step.
+
+    Steps without a change share one tuple.
+    """
+    holding = sorted(held)
+    current = tuple(holding)
     allocation: list[Gpus] = []
-    current = tuple(held)
-    at, low = np.searchsorted(gpus, changes[:, 2]), 0
-    step_of = changes[:, 1].tolist()
-    while low < len(step_of):
-        step = step_of[low]
-        high = int(np.searchsorted(changes[:, 1], step + 1))
-        np.add.at(holds, at[low:high], changes[low:high, 3])
-        allocation += [current] * (step - len(allocation))
-        current, low = tuple(gpus[holds > 0].tolist()), high
+    changed = -1
+    for _, step, gpu, given in changes.tolist():
+        if step != changed:
+            if changed >= 0:
+                current = tuple(holding)
+            allocation += [current] * (step - len(allocation))
+            changed = step
+        if given > 0:
+            insort(holding, gpu)
+        else:
+            del holding[bisect_left(holding, gpu)]
+    if changed >= 0:
+        current = tuple(holding)
     return allocation + [current] * (steps - len(allocation))
+
+
+def churn_of(service: Service, changes: Ints) -> int:
+    """Return the GPUs given plus taken away; at step 0 they count only against GPUs held before it."""
+    return len(changes) if service.held is not None else int((changes[:, 1] > 0).sum())

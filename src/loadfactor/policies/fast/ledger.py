@@ -9,7 +9,7 @@ import numpy as np
 from loadfactor.model import Job, Metrics, Placement, Plan, Problem, Service, ServiceAllocation, Unplaced
 from loadfactor.policies.draft import WORTH_MORE, ServiceFigures, decayed_steps
 from loadfactor.policies.fast.counts import NONE
-from loadfactor.policies.fast.layout import allocation_of
+from loadfactor.policies.fast.layout import allocation_of, churn_of
 from loadfactor.policies.fast.standing import Standing
 from loadfactor.policies.instance import DURATION, SIZE
 
@@ -22,6 +22,8 @@ class Ledger:
         self._standing = standing
         self._policy = plan.policy
         self._placements: dict[str, Placement] = {placement.id: placement for placement in plan.jobs}
+        self._unplaced: dict[str, Unplaced] = {}
+        self._seen = np.stack([standing.chosen, standing.begin, standing.where])
         self._allocations: dict[str, tuple[object, Service, ServiceAllocation, ServiceFigures]] = {}
 
     def compose(self, jobs: Mapping[str, Job], services: Mapping[str, Service], solve_seconds: float) -> Plan:
@@ -34,7 +36,7 @@ class Ledger:
             problem=self._problem.name,
             policy=self._policy,
             jobs=tuple(placed[name] for name in jobs if name in placed),
-            unplaced=tuple(Unplaced.trusted(id=name, reason=WORTH_MORE) for name in jobs if name not in placed),
+            unplaced=tuple(self._left_out(name) for name in jobs if name not in placed),
             services=tuple(self._allocations[name][2] for name in services),
             metrics=self._metrics(jobs),
             bound=None,
@@ -43,27 +45,30 @@ class Ledger:
         )
 
     def _follow_jobs(self, jobs: Mapping[str, Job]) -> None:
+        """Remake the placements of the jobs that moved since the last time."""
         s = self._standing
-        placed = np.flatnonzero(s.where != NONE)
-        size = s.options[s.chosen[placed], SIZE]
-        end = s.begin[placed] + s.options[s.chosen[placed], DURATION]
-        figures = zip(
-            placed.tolist(),
-            s.begin[placed].tolist(),
-            end.tolist(),
-            s.where[placed].tolist(),
-            size.tolist(),
-            strict=True,
-        )
-        kept = {name: self._placements[name] for name, job in jobs.items() if job.running}
-        for row, start, until, gpu, gpus in figures:
+        now = np.stack([s.chosen, s.begin, s.where])
+        moved = np.ones(now.shape[1], dtype=np.bool_)
+        known = self._seen.shape[1]
+        moved[:known] = (now[:, :known] != self._seen).any(axis=0)
+        self._seen = now
+        for row in np.flatnonzero(moved).tolist():
             name = s.names[row]
-            assert name is not None  # noqa: S101 - a job that was removed is nowhere on the grid
-            known = self._placements.get(name)
-            if known is None or known.start != start or known.gpus[0] != gpu or len(known.gpus) != gpus:
-                known = Placement.trusted(id=name, start=start, end=until, gpus=tuple(range(gpu, gpu + gpus)))
-            kept[name] = known
-        self._placements = kept
+            if name is None:
+                continue
+            self._placements.pop(name, None)
+            if s.where[row] != NONE:
+                size, duration = (int(number) for number in s.options[s.chosen[row], [SIZE, DURATION]])
+                start, gpu = int(s.begin[row]), int(s.where[row])
+                gpus = tuple(range(gpu, gpu + size))
+                self._placements[name] = Placement.trusted(id=name, start=start, end=start + duration, gpus=gpus)
+        for name in self._placements.keys() - jobs.keys():
+            del self._placements[name]
+
+    def _left_out(self, name: str) -> Unplaced:
+        if name not in self._unplaced:
+            self._unplaced[name] = Unplaced.trusted(id=name, reason=WORTH_MORE)
+        return self._unplaced[name]
 
     def _follow_service(self, service: Service) -> None:
         s = self._standing
@@ -72,7 +77,12 @@ class Ledger:
         if known is None or known[0] is not changes or known[1] is not service:
             gpus = allocation_of(service.held or (), changes, s.instance.steps)
             allocation = ServiceAllocation.trusted(id=service.id, gpus=tuple(gpus))
-            self._allocations[service.id] = changes, service, allocation, ServiceFigures.of(service, gpus)
+            self._allocations[service.id] = (
+                changes,
+                service,
+                allocation,
+                ServiceFigures.of(service, gpus, churn_of(service, changes)),
+            )
 
     def _metrics(self, jobs: Mapping[str, Job]) -> Metrics:
         s = self._standing

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from loadfactor.errors import InputError
 from loadfactor.model import Job, Plan, Problem, Service, Unavailable
+from loadfactor.model.consistency import Parts, faults_between
 from loadfactor.policies.fast.events import DemandChanged, Event, GpuFailed, JobArrived, JobEnded, PriorityChanged
 from loadfactor.policies.fast.ledger import Ledger
 from loadfactor.policies.fast.standing import Standing
@@ -76,7 +77,9 @@ class Replanner:
             raise InputError.of("event", f"{job.id!r} exists already", "give the job an id of its own")
         if job.running is not None:
             raise InputError.of("event", f"{job.id!r} is running already", "start a new Replanner with that problem")
-        self._base.replace(jobs=(job,), services=())  # refuses what the cluster cannot have, before anything changes
+        faults = faults_between(Parts(self._base.horizon, self._base.cluster, {0: job}, {}))
+        if faults:
+            raise InputError(faults)
         self._jobs[job.id] = job
         return self._standing.add(job)
 

@@ -10,18 +10,16 @@ import numpy as np
 
 from loadfactor.policies.fast.counts import ANY, NONE, anneal, serve
 from loadfactor.policies.fast.fitting import fit, place_free
+from loadfactor.policies.fast.handing import hand_out, keeps_caps, unmet_cost
 from loadfactor.policies.fast.items import cells_of, list_items, mark_items
 from loadfactor.policies.fast.layout import Layout
 from loadfactor.policies.fast.relocate import count_free, improve, insert_all, total_worth
 from loadfactor.policies.fast.serving import (
     changes_of,
     cut_into_intervals,
-    hand_out,
-    keeps_caps,
     keep_held_gpus,
     longest_first,
     reserve_services,
-    unmet_cost,
 )
 from loadfactor.policies.instance import Instance, Ints
 from loadfactor.policies.occupancy import Bits, summarise
@@ -113,6 +111,8 @@ class Search:
     def run(self, budget: Budget) -> Layout:
         """Return the best layout that the budget allows; the first round is always finished."""
         self._round(budget, max(0.0, budget.left()))
+        if self.best is None:  # what some service holds leaves it no legal way around these jobs
+            self._keep(self._reserve(lambda found: found.chosen.fill(NONE)))
         while budget.iterations is None and self.best is not None:
             left = budget.left()
             if left < SHORTEST_ROUND or len(self.instance.jobs) == 0:

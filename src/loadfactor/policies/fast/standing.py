@@ -11,9 +11,10 @@ from loadfactor.model import Job, Plan, Problem, Service
 from loadfactor.policies.catalogue import catalogue_of
 from loadfactor.policies.draft import available_cells
 from loadfactor.policies.fast.counts import NONE, serve
+from loadfactor.policies.fast.evictions import EVICTION_TRIES, MAKING_WAY, cheapest_at, cheapest_evictions
+from loadfactor.policies.fast.handing import hand_out, mark
 from loadfactor.policies.fast.relocate import count_free, improve, insert_all, total_worth
 from loadfactor.policies.fast.search import POSITIONS_HEAT, in_order
-from loadfactor.policies.fast.serving import hand_out, mark
 from loadfactor.policies.instance import (
     DURATION,
     FIRST_BLOCK,
@@ -24,18 +25,12 @@ from loadfactor.policies.instance import (
     LAST_START,
     SIZE,
     SUBMIT,
-    Floats,
     Ints,
     compile_problem,
     options_of_job,
     service_row,
 )
 from loadfactor.policies.occupancy import Bits, empty_grid, release, release_block, summarise, take
-
-BLOCKS_COMPARED = 64
-EVICTION_TRIES = 2
-MAKING_WAY = 8
-"""Jobs that may make way at once for demand that is worth more."""
 
 
 @dataclass
@@ -202,7 +197,7 @@ class Standing:
 
     def _make_way(self, row: int) -> None:
         """Let cheaper jobs make way for one that waits, where the whole is worth more afterwards."""
-        for evicted in self._cheapest_evictions(row):
+        for evicted in cheapest_evictions(self, row):
             saved = self._save()
             before = self.worth()
             if self.where[row] != NONE:
@@ -214,27 +209,6 @@ class Standing:
                 return
             self._restore(saved)
 
-    def _cheapest_evictions(self, row: int) -> list[list[int]]:
-        """Return the sets of jobs, the least dear first, whose blocks the job could have at its submit."""
-        first, last = self.jobs[row, FIRST_OPTION], self.jobs[row, LAST_OPTION]
-        if first == last:
-            return []
-        option = int(last) - 1
-        size, duration = int(self.options[option, SIZE]), int(self.options[option, DURATION])
-        start = int(self.jobs[row, SUBMIT])
-        blocks = self.starts[self.options[option, FIRST_BLOCK] : self.options[option, LAST_BLOCK]]
-        blocks = blocks[:: max(1, len(blocks) // BLOCKS_COMPARED)]
-        placed = np.flatnonzero(self.where != NONE)
-        placed = placed[placed != row]
-        begin, end = self.begin[placed], self.begin[placed] + self.options[self.chosen[placed], DURATION]
-        low, high = self.where[placed], self.where[placed] + self.options[self.chosen[placed], SIZE]
-        meets = (begin < start + duration) & (end > start)
-        placed, low, high = placed[meets], low[meets], high[meets]
-        overlaps = (low[None, :] < blocks[:, None] + size) & (high[None, :] > blocks[:, None])
-        cost = overlaps @ self._worths(placed)
-        cheapest = np.argsort(cost, kind="stable")[:EVICTION_TRIES]
-        return [placed[overlaps[block]].tolist() for block in cheapest if cost[block] < self._most(row)]
-
     def _claim(self, row: int) -> None:
         """Let cheap jobs make way for demand that is unmet, where the whole is worth more afterwards."""
         for _ in range(EVICTION_TRIES):
@@ -242,7 +216,7 @@ class Standing:
             step = int(missing.argmax())
             if missing[step] <= 0:
                 return
-            evicted = self._cheapest_at(row, step, int(missing[step]))
+            evicted = cheapest_at(self, row, step, int(missing[step]))
             if not evicted:
                 return
             saved, before = self._save(), self.worth() - self._unmet(row)
@@ -253,22 +227,6 @@ class Standing:
             if self.worth() - self._unmet(row) <= before + 1e-9:
                 self._restore(saved)
                 return
-
-    def _cheapest_at(self, row: int, step: int, missing: int) -> list[int]:
-        """Return jobs of least density that run at `step` on GPUs that suit the service, until `missing` are freed."""
-        i = self.instance
-        placed = np.flatnonzero(self.where != NONE)
-        ends = self.begin[placed] + self.options[self.chosen[placed], DURATION]
-        suits = i.service_pools[row, i.pool_of_gpu[self.where[placed]]]
-        running = placed[(self.begin[placed] <= step) & (ends > step) & suits]
-        density = self._worths(running) / self.options[self.chosen[running], SIZE]
-        chosen: list[int] = []
-        for other in running[np.argsort(density, kind="stable")][:MAKING_WAY].tolist():
-            if missing <= 0:
-                break
-            chosen.append(other)
-            missing -= int(self.options[self.chosen[other], SIZE])
-        return chosen
 
     def _hand_out(self, row: int) -> None:
         """Give a service GPUs along its curve around everything else, its present ones first."""
@@ -340,20 +298,6 @@ class Standing:
         """Return what all placed jobs earn."""
         i = self.instance
         return float(total_worth(self.options, self.reward, i.weight, self.chosen, self.begin, self.where))
-
-    def _worths(self, rows: Ints) -> Floats:
-        """Return what each of the placed jobs earns."""
-        weight, options = self.instance.weight, self.chosen[rows]
-        ends = np.minimum(self.begin[rows] + self.options[options, DURATION], self.instance.steps)
-        worths: Floats = self.reward[options] * (weight[ends] - weight[self.begin[rows]])
-        return worths
-
-    def _most(self, row: int) -> float:
-        """Return what the job would earn from its submit at its largest size."""
-        option, start = int(self.jobs[row, LAST_OPTION]) - 1, int(self.jobs[row, SUBMIT])
-        weight = self.instance.weight
-        end = min(start + int(self.options[option, DURATION]), self.instance.steps)
-        return float(self.reward[option] * (weight[end] - weight[start]))
 
     def _density(self, row: int) -> float:
         option = int(self.jobs[row, FIRST_OPTION])
