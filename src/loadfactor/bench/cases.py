@@ -32,10 +32,10 @@ class Mix:
     moldable_share: float = 0.3
 
 
-# Total work over the capacity that the services leave: about 1.1 with 30 jobs, 1.5 with 60, 1.8 with 120.
+# Total work over the capacity that the services leave: about 0.8 with 30 jobs, 1.5 with 60, 1.8 with 120.
 DENSE_MIXES = {
     30: Mix(
-        ((1, 0.10), (2, 0.15), (4, 0.25), (8, 0.30), (16, 0.15), (32, 0.05)),
+        ((1, 0.10), (2, 0.20), (4, 0.30), (8, 0.30), (16, 0.10)),
         {"training": (4, 12), "batch_inference": (2, 8), "quantization": (1, 6)},
         latest_submit=14,
     ),
@@ -71,7 +71,7 @@ CLUSTER_MIX = Mix(
 
 
 def dense_case(jobs: int, seed: int) -> Problem:
-    """Return a problem of 64 GPUs in 8 nodes over 24 hourly steps, with more work than fits.
+    """Return a problem of 64 GPUs in 8 nodes over 24 hourly steps; with 60 and 120 jobs, more work than fits.
 
     `jobs` is a key of `DENSE_MIXES`: 30, 60 or 120.
     """
