@@ -21,10 +21,15 @@ def test_planning_is_the_problem() -> None:
     assert (told.order.gpus, told.order.baseline_gain, told.order.planning_gain) == (2, 3.0, 3.0)
     assert told.message == (
         "Planning is the problem, not the number of GPUs. Today's 2 GPUs yield 9.0 under fifo at 75.0% utilization, "
-        "and 12.0 under backfill at 100.0%: +3.0 (+33.3%). 2 more GPUs (+100%) buy +3.0 (+33.3%) under fifo, which "
-        "then utilizes 50.0% of them; under backfill they buy +0.0 (+0.0%). fifo would need 4 GPUs (+100%) to match "
-        "what 2 can do."
+        "and 12.0 under backfill at 100.0%: +3.0 (+33.3%). 2 more GPUs (+100%, the least that whole nodes make of "
+        "+40%) buy +3.0 (+33.3%) under fifo, which then utilizes 50.0% of them; under backfill they buy +0.0 (+0.0%). "
+        "fifo would need 4 GPUs (+100%) to match what 2 can do."
     )
+
+
+def test_an_order_that_whole_nodes_meet_is_told_as_it_is() -> None:
+    told = worth(examples.badly_planned(), policy_name="backfill", order=1.0)
+    assert "2 more GPUs (+100%) buy" in told.message
 
 
 def test_hardware_is_the_problem() -> None:

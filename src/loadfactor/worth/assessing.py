@@ -51,7 +51,7 @@ def worth(
     match = runs.match(today.allocator.value, most_growth)
     say("the price of a GPU")
     relaxation = relax(problem, price_seconds) if price_seconds > 0 else None
-    bought = order_of(today, ordered)
+    bought = order_of(order, today, ordered)
     verdict = verdict_of(today, bought)
     start = problem.horizon.start
     return Worth(

@@ -40,10 +40,12 @@ def _lines(worth: Worth, field: str, form: str | None, height: int) -> Any:
     import altair
 
     rows = _rows(worth)
-    names = [worth.baseline_name, worth.allocator_name]
+    names, sizes = [worth.baseline_name, worth.allocator_name], [point.gpus for point in worth.points]
     axis = altair.Axis() if form is None else altair.Axis(format=form)
     base = altair.Chart(altair.InlineData(rows)).encode(
-        x=altair.X("GPUs:Q", axis=altair.Axis(format="d", tickMinStep=1), scale=altair.Scale(zero=False)),
+        x=altair.X(
+            "GPUs:Q", axis=altair.Axis(format="d", values=sizes, labelOverlap=True), scale=altair.Scale(zero=False)
+        ),
         y=altair.Y(f"{field}:Q", axis=axis),
         color=altair.Color("policy:N", title=None, scale=altair.Scale(domain=names, range=list(COLOURS))),
     )

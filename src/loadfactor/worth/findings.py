@@ -65,8 +65,12 @@ class GpuPrice:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The order that the verdict is about: what it buys under the baseline and under the allocator."""
+    """The order that the verdict is about: what it buys under the baseline and under the allocator.
 
+    `asked` is the share asked for, `growth` what whole nodes make of it.
+    """
+
+    asked: float
     gpus: int
     growth: float
     baseline_gain: float

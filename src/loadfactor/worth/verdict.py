@@ -11,9 +11,14 @@ CONSIDERABLE = 0.5
 """Planning that gets at least this share of what the order would buy is part of the answer."""
 
 
-def order_of(today: GrowthPoint, ordered: GrowthPoint) -> Order:
+ROUNDED_MUCH = 1.3
+"""From this factor on it is told that whole nodes are much more than the share asked for."""
+
+
+def order_of(asked: float, today: GrowthPoint, ordered: GrowthPoint) -> Order:
     """Return what growing from `today` to `ordered` buys, and what planning buys today."""
     return Order(
+        asked=asked,
         gpus=ordered.gpus - today.gpus,
         growth=ordered.growth,
         baseline_gain=ordered.baseline.value - today.baseline.value,
@@ -40,10 +45,17 @@ def told(
     plan = _with_share(order.planning_gain, today.baseline.value)
     bought = _with_share(order.baseline_gain, today.baseline.value)
     added = _with_share(order.allocator_gain, today.allocator.value)
-    more = f"{count(order.gpus, 'more GPU')} ({order.growth:+.0%}) buy {bought} under {baseline}, which then utilizes "
+    more = (
+        f"{count(order.gpus, 'more GPU')} ({_growth_told(order)}) buy {bought} under {baseline}, which then utilizes "
+    )
     more += f"{ordered.baseline.utilization:.1%} of them; under {allocator} they buy {added}."
     matched = _match_told(baseline, match, today)
     return " ".join((_HEADS[verdict], _today_told(names, today, plan), more, matched))
+
+
+def _growth_told(order: Order) -> str:
+    rounded = f", the least that whole nodes make of {order.asked:+.0%}"
+    return f"{order.growth:+.0%}" + (rounded if order.growth > ROUNDED_MUCH * order.asked else "")
 
 
 def _today_told(names: tuple[str, str], today: GrowthPoint, plan: str) -> str:
