@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from loadfactor.model import Job, Problem
 from loadfactor.policies.draft import decayed_steps
-from loadfactor.policies.full.partition import Partition
+from loadfactor.policies.full.partition import Ints, Partition
 
 Usage = tuple[tuple[int, int], ...]
 """(pool, GPUs) for every pool that a block uses."""
@@ -86,20 +85,21 @@ class ChoiceMaker:
         """Yield the choices of the class with this size and start, one for each set of pools that a block can use."""
         job = jobs.example
         end = min(start + job.duration_at(size), self.problem.horizon.steps)
-        blocks = self._open(self.partition.table.starts(job, size), size, start, end)
+        blocks = self._open(self.partition.table.starts(job, size).astype(np.int64), size, start, end)
         reward = job.priority * size * (self._decay[end] - self._decay[start])
         for usage, meant in self._by_usage(blocks, size).items():
             most = min([len(jobs.jobs), len(meant), *self._room(usage, start, end)])
             if most > 0:
                 yield Choice(index, size, start, end, usage, tuple(meant), reward, most)
 
-    def _open(self, blocks: npt.NDArray[np.int32], size: int, start: int, end: int) -> npt.NDArray[np.int32]:
+    def _open(self, blocks: Ints, size: int, start: int, end: int) -> Ints:
         """Return the blocks of which no cell in [start, end) is closed."""
         before, first, behind = self._closed_before, blocks, blocks + size
         closed = before[behind, end] - before[first, end] - before[behind, start] + before[first, start]
-        return blocks[closed == 0]
+        still_open: Ints = blocks[closed == 0]
+        return still_open
 
-    def _by_usage(self, blocks: npt.NDArray[np.int32], size: int) -> dict[Usage, list[int]]:
+    def _by_usage(self, blocks: Ints, size: int) -> dict[Usage, list[int]]:
         if self.partition.pools == 1:
             return {((0, size),): blocks.tolist()} if len(blocks) else {}
         groups: dict[Usage, list[int]] = {}

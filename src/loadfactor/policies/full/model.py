@@ -95,8 +95,8 @@ class GridModel:
                     use[pool, step].append((chosen, count))
         for variables in self.services:
             for step, held in enumerate(variables.held):
-                for pool, count in held.items():
-                    use[pool, step].append((count, 1))
+                for pool, gpus in held.items():
+                    use[pool, step].append((gpus, 1))
         for (pool, step), terms in use.items():
             room = int(self.partition.capacity[pool, step])
             self.model.add(_weighted(terms) <= room)

@@ -1,9 +1,9 @@
 """How finely the exact model looks at the cluster: GPUs in pools, counted and not told apart inside a pool.
 
-The same model at two resolutions. With pools of *alike* GPUs (those that meet the same needs) it knows only how many
-GPUs are in use, which relaxes the problem: fewer variables, and an optimum that no legal plan can exceed. With every GPU
-a pool of its own it is the problem itself: a block is the set of GPUs that it uses, and a swap is a change of a count
-between 0 and 1.
+The same model at three resolutions. With pools of *alike* GPUs (those that meet the same needs) it knows only how many
+GPUs are in use, which relaxes the problem: fewer variables, and an optimum that no legal plan can exceed. With a pool a
+node it relaxes less. With every GPU a pool of its own it is the problem itself: a block is the set of GPUs that it
+uses, and a swap is a change of a count between 0 and 1.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Partition:
     def alike(cls, problem: Problem) -> Partition:
         """Return the pools of GPUs that meet exactly the same needs of this problem."""
         table = block_table(problem.cluster)
-        needs: dict[Need, Job | Service] = {need_of(w): w for w in (*problem.jobs, *problem.services)}
+        workloads: list[Job | Service] = [*problem.jobs, *problem.services]
+        needs: dict[Need, Job | Service] = {need_of(workload): workload for workload in workloads}
         signature = np.array([table.suitable_gpus(workload) for workload in needs.values()], dtype=np.bool_)
         signature = signature.reshape(len(needs), problem.cluster.gpu_count).T
         pool = np.unique(signature, axis=0, return_inverse=True)[1] if needs else np.zeros(len(signature))

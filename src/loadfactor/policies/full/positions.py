@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ortools.sat.python import cp_model
 
@@ -49,25 +50,68 @@ class Placer:
         self.problem = problem
         self.classes = classes
         self.scale = scale
-        self.partition = Partition.single(problem)
-        self._maker = ChoiceMaker(self.partition)
+        self._gpus = ChoiceMaker(Partition.single(problem))
+        self._nodes = ChoiceMaker(Partition.nodes(problem))
 
-    def choices(self, job_class: int, size: int, start: int) -> list[Choice]:
-        """Return one choice a block."""
-        return list(self._maker.at(job_class, self.classes[job_class], size, start))
+    def _choices(self, maker: ChoiceMaker, job_class: int, size: int, start: int) -> list[Choice]:
+        return list(maker.at(job_class, self.classes[job_class], size, start))
 
-    def place(self, outline: Outline, limits: Limits) -> tuple[Draft | None, Outcome]:
-        """Return a draft that keeps to the whole outline, or None and why."""
-        model, parts = self._model(outline)
-        for part, demanded in zip(parts, outline.demanded, strict=True):
-            model.model.add(cp_model.LinearExpr.sum(part) == demanded.jobs)
-        self._cap_shortfall(model, outline)
+    def place(self, outline: Outline, limits: Limits) -> tuple[Draft | None, bool]:
+        """Return a draft that keeps to the whole outline, or None and whether it is proven that there is none.
+
+        First a node for every job and for the GPUs of every service, then the GPUs inside the nodes; only where the
+        nodes found do not suffice, all GPUs at once.
+        """
+        if len(self.problem.cluster.nodes) == 1:
+            return self._place_gpus(outline, None, limits)
+        began = time.perf_counter()
+        nodes, outcome = self._place_nodes(outline, limits)
+        if not outcome.solved:
+            return None, outcome.infeasible
+        draft, _ = self._place_gpus(outline, (nodes, outcome.values), _rest(limits, began))
+        if draft is not None:
+            return draft, False
+        return self._place_gpus(outline, None, _rest(limits, began))
+
+    def _place_nodes(self, outline: Outline, limits: Limits) -> tuple[GridModel, Outcome]:
+        model, parts = self._model(outline, self._nodes)
+        self._require(model, parts, outline)
+        return model, solve(model.model, limits)
+
+    def _place_gpus(
+        self, outline: Outline, nodes: tuple[GridModel, list[int]] | None, limits: Limits
+    ) -> tuple[Draft | None, bool]:
+        if nodes is None:
+            model, parts = self._model(outline, self._gpus)
+            self._require(model, parts, outline)
+        else:
+            model = self._within_nodes(*nodes)
         outcome = solve(model.model, limits)
-        return (draft_of(model, outcome.values) if outcome.solved else None), outcome
+        return (draft_of(model, outcome.values) if outcome.solved else None), outcome.infeasible
+
+    def _within_nodes(self, nodes: GridModel, values: list[int]) -> GridModel:
+        """Return the model of GPUs in which every job and service keeps to the nodes found for it."""
+        groups: list[tuple[list[Choice], int]] = []
+        for choice, chosen in zip(nodes.choices, nodes.chosen, strict=True):
+            if values[chosen.index]:
+                mine = self._choices(self._gpus, choice.job_class, choice.size, choice.start)
+                inside = [c for c in mine if c.blocks[0] in choice.blocks]
+                groups.append((inside, values[chosen.index]))
+        model = GridModel(self._gpus.partition, self.classes, [c for g, _ in groups for c in g], self.scale)
+        chosen_here = iter(model.chosen)
+        for group, jobs in groups:
+            model.model.add(cp_model.LinearExpr.sum([next(chosen_here) for _ in group]) == jobs)
+        node_of_gpu = nodes.partition.pool_of_gpu
+        for fine, coarse in zip(model.services, nodes.services, strict=True):
+            for step, held in enumerate(coarse.held):
+                for node, count in held.items():
+                    gpus = [held_gpu for gpu, held_gpu in fine.held[step].items() if node_of_gpu[gpu] == node]
+                    model.model.add(cp_model.LinearExpr.sum(gpus) == values[count.index])
+        return model
 
     def conflict(self, outline: Outline, limits: Limits) -> Conflict | None:
         """Return parts of an outline that cannot be placed together, or None where time does not suffice."""
-        model, parts = self._model(outline)
+        model, parts = self._model(outline, self._gpus)
         jobs: dict[int, int] = {}
         steps: dict[int, tuple[int, int]] = {}
         for index, (part, demanded) in enumerate(zip(parts, outline.demanded, strict=True)):
@@ -91,26 +135,23 @@ class Placer:
             frozenset(pair for literal, pair in steps.items() if literal in core),
         )
 
-    def best(self, candidates: Sequence[Choice], hint: Draft | None, limits: Limits) -> tuple[Draft | None, Outcome]:
-        """Return the draft of the highest value among those that make only `candidates`."""
-        model = GridModel(self.partition, self.classes, candidates, self.scale)
-        model.maximize_value()
-        if hint is not None:
-            give_hint(model, hint)
-        outcome = solve(model.model, limits)
-        return (draft_of(model, outcome.values) if outcome.solved else None), outcome
-
-    def _model(self, outline: Outline) -> tuple[GridModel, list[list[cp_model.IntVar]]]:
-        groups = [self.choices(d.job_class, d.size, d.start) for d in outline.demanded]
-        model = GridModel(self.partition, self.classes, [c for group in groups for c in group], self.scale)
+    def _model(self, outline: Outline, maker: ChoiceMaker) -> tuple[GridModel, list[list[cp_model.IntVar]]]:
+        groups = [self._choices(maker, d.job_class, d.size, d.start) for d in outline.demanded]
+        model = GridModel(maker.partition, self.classes, [c for group in groups for c in group], self.scale)
         chosen = iter(model.chosen)
         return model, [[next(chosen) for _ in group] for group in groups]
 
     @staticmethod
-    def _cap_shortfall(model: GridModel, outline: Outline) -> None:
+    def _require(model: GridModel, parts: list[list[cp_model.IntVar]], outline: Outline) -> None:
+        for part, demanded in zip(parts, outline.demanded, strict=True):
+            model.model.add(cp_model.LinearExpr.sum(part) == demanded.jobs)
         for variables, shortfall in zip(model.services, outline.shortfall, strict=True):
             for variable, most in zip(variables.shortfall, shortfall, strict=True):
                 model.model.add(variable <= most)
+
+
+def _rest(limits: Limits, began: float) -> Limits:
+    return replace(limits, seconds=limits.seconds - (time.perf_counter() - began))
 
 
 def draft_of(model: GridModel, values: Sequence[int]) -> Draft:

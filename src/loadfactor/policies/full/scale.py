@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import ceil, floor, log2
 
 RESOLUTION = 34
-"""The largest possible sum of rewards and penalties takes this many bits. Rounding is at most one unit a term, so that a
-thousand terms cost less than 1e-7 of that sum; more bits make the solver slower."""
+"""The largest possible sum of rewards and penalties takes this many bits. Rounding is at most one unit a term, so that
+a thousand terms cost less than 1e-6 of that sum; more bits make the solver slower."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class Limits:
 class Outcome:
     """What a search found. `values` is empty where it found no solution; `bound` is in units of the objective."""
 
-    status: int
+    status: cp_model.CpSolverStatus
     values: list[int]
     bound: float
     core: list[int]

@@ -1,0 +1,169 @@
+"""The search of `full`: a bound from the model in counts, plans from its positions, cuts where there are none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from loadfactor.model import Plan, Problem
+from loadfactor.policies.draft import Draft
+from loadfactor.policies.full.choices import ChoiceMaker, JobClass, job_classes, starts_of
+from loadfactor.policies.full.model import GridModel
+from loadfactor.policies.full.outlines import cut_off, outline_of, whole
+from loadfactor.policies.full.partition import Partition
+from loadfactor.policies.full.positions import Outline, Placer, give_hint
+from loadfactor.policies.full.scale import Scale
+from loadfactor.policies.full.solver import Limits, cores, solve
+from loadfactor.policies.protocol import Effort, Policy, Progress
+
+TOLERANCE = 1e-6
+"""A plan is called optimal where it lies within this share of the bound: the integers of the model are rounded."""
+LARGEST_MODEL = 1_500_000
+"""Largest number of terms in the capacity rules; a larger problem keeps the plan it started from, without a bound."""
+FIRST_SHARE = 0.1
+"""The first round takes this share of the time limit for each of its parts; every further round takes twice as much."""
+
+
+@dataclass
+class Search:
+    """Starts from the plan of `start_policy` and improves plan and bound until they meet or time is up."""
+
+    problem: Problem
+    effort: Effort
+    start_policy: Policy
+    workers: int = 0
+    began: float = field(default_factory=time.perf_counter)
+    bound: float | None = None
+
+    def run(self, name: str) -> Plan:
+        """Return the best plan found, with its bound."""
+        self.best = draft_from(self.problem, self.start_policy.plan(self.problem, self._start_effort()))
+        self._report()
+        classes = job_classes(self.problem)
+        if size_of_model(self.problem, classes) <= LARGEST_MODEL:
+            self._improve(classes)
+        bound = None if self.bound is None else max(self.bound, self.value)
+        seconds = time.perf_counter() - self.began
+        return self.best.plan(name, seconds, bound, None if bound is None else self.closed)
+
+    @property
+    def value(self) -> float:
+        """The value of the best plan so far."""
+        return self.best.metrics.value
+
+    @property
+    def closed(self) -> bool:
+        """Whether the best plan reaches the bound."""
+        return self.bound is not None and self.value >= self.bound - TOLERANCE * abs(self.bound)
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left."""
+        return self.effort.time_limit_seconds - (time.perf_counter() - self.began)
+
+    def _improve(self, classes: Sequence[JobClass]) -> None:
+        counts = counts_model(self.problem, classes)
+        give_hint(counts, self.best)
+        placer = Placer(self.problem, classes, counts.scale)
+        share, settled, outline = FIRST_SHARE, False, None
+        for turn in range(1_000_000):
+            if self.closed or self.remaining <= 0:
+                return
+            seconds = min(self.remaining, share * self.effort.time_limit_seconds)
+            if not settled:
+                settled, outline = self._count(counts, seconds, turn)
+            if outline is not None and not self.closed and self.remaining > 0:
+                settled = self._place(placer, counts, outline, seconds, turn) and settled
+            if not self.closed and self.remaining > 0 and share > FIRST_SHARE:
+                self._try_again(seconds / 2, turn)
+            share = min(2 * share, 1.0)
+
+    def _count(self, counts: GridModel, seconds: float, turn: int) -> tuple[bool, Outline | None]:
+        """Solve the model in counts; return whether it is solved to the end, and its plan."""
+        outcome = solve(counts.model, self._limits(seconds, turn), lambda units: self._hear(counts, units))
+        if outcome.solved:
+            self._hear(counts, outcome.bound)
+        return outcome.proven, outline_of(counts, outcome.values) if outcome.solved else None
+
+    def _hear(self, counts: GridModel, units: float) -> None:
+        bound = counts.scale.value(units) + self._inherited
+        if self.bound is None or bound < self.bound:
+            self.bound = max(bound, self.value)
+            self._report()
+
+    @cached_property
+    def _inherited(self) -> float:
+        """The reward of running jobs, which the model leaves out."""
+        placed = {job.id: self.best.placed[job.id] for job in self.problem.jobs if job.running}
+        return Draft(self.problem, placed, self.best.held).metrics.batch_reward
+
+    def _place(self, placer: Placer, counts: GridModel, outline: Outline, seconds: float, turn: int) -> bool:
+        """Find positions for an outline; cut it off and return False where it is proven that there are none."""
+        limits = self._limits(min(seconds, self.remaining), turn)
+        draft, impossible = placer.place(outline, limits)
+        if draft is not None:
+            self._keep(draft)
+        if not impossible or self.remaining <= 0:
+            return True
+        conflict = placer.conflict(outline, replace(limits, seconds=min(1.0, self.remaining)))
+        cut_off(counts, outline, conflict or whole(counts, outline))
+        return False
+
+    def _try_again(self, seconds: float, turn: int) -> None:
+        """Give the policy that made the first plan more time."""
+        budget_ms = 1000 * min(seconds, self.remaining)
+        effort = replace(self._start_effort(), seed=self.effort.seed + turn, budget_ms=budget_ms)
+        self._keep(draft_from(self.problem, self.start_policy.plan(self.problem, effort)))
+
+    def _keep(self, draft: Draft) -> None:
+        if draft.metrics.value > self.value:
+            self.best = draft
+            self._report()
+
+    def _start_effort(self) -> Effort:
+        budget_ms = min(self.effort.budget_ms, 100 * self.effort.time_limit_seconds)
+        return replace(self.effort, budget_ms=budget_ms, progress=None)
+
+    def _limits(self, seconds: float, turn: int) -> Limits:
+        return Limits(min(seconds, self.remaining), self.effort.seed + turn, self.workers or cores())
+
+    def _report(self) -> None:
+        if self.effort.progress is not None:
+            bound = None if self.bound is None else max(self.bound, self.value)
+            self.effort.progress(Progress(time.perf_counter() - self.began, self.value, bound))
+
+
+def counts_model(problem: Problem, classes: Sequence[JobClass]) -> GridModel:
+    """Return the model of `problem` in counts: an optimum that no legal plan exceeds."""
+    maker = ChoiceMaker(Partition.alike(problem))
+    choices = [choice for index, jobs in enumerate(classes) for choice in maker.all_of(index, jobs)]
+    most = [0.0] * len(classes)
+    for choice in choices:
+        most[choice.job_class] = max(most[choice.job_class], choice.reward)
+    total = sum(reward * len(jobs.jobs) for reward, jobs in zip(most, classes, strict=True))
+    penalty = problem.objective.realtime_penalty
+    total += sum(penalty * service.priority * sum(service.demand) for service in problem.services)
+    model = GridModel(maker.partition, classes, choices, Scale.for_total(total))
+    model.maximize_value()
+    return model
+
+
+def size_of_model(problem: Problem, classes: Sequence[JobClass]) -> int:
+    """Return about how many terms the capacity rules have: services GPU by GPU, jobs in counts."""
+    table = Partition.alike(problem).table
+    steps = problem.horizon.steps
+    terms = len(problem.services) * problem.cluster.gpu_count * steps
+    for jobs in classes:
+        for size in table.sizes(jobs.example):
+            duration = min(jobs.example.duration_at(size), steps)
+            terms += len(starts_of(problem, jobs.example, size)) * duration
+    return terms
+
+
+def draft_from(problem: Problem, plan: Plan) -> Draft:
+    """Return the decisions of a plan."""
+    placed = {placement.id: (placement.start, placement.gpus) for placement in plan.jobs}
+    held = {allocation.id: list(allocation.gpus) for allocation in plan.services}
+    return Draft(problem, placed, [held[service.id] for service in problem.services])

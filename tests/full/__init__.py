@@ -1,0 +1,1 @@
+"""Tests of the exact policy `full` and of its peer."""
