@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadfactor.bench.dice import Dice
-from loadfactor.bench.price_bound import Floats, PricedProblem
 from loadfactor.bench.results import Row
 from loadfactor.bench.timing import Timing
 from loadfactor.judge import Verdict, judge
@@ -21,6 +20,7 @@ from loadfactor.policies.fast import (
     PriorityChanged,
     Replanner,
 )
+from loadfactor.policies.prices import price_capacity
 
 Event = DemandChanged | GpuFailed | JobArrived | JobEnded | PriorityChanged
 Draw = Callable[[Problem, Dice], Event]
@@ -96,13 +96,10 @@ def answer_events(problem: Problem, plan: Plan, kind: str, repeats: int) -> Answ
     return Answers(Timing.of(seconds), tuple(verdicts), replanner.problem)
 
 
-def event_row(case: str, kind: str, answers: Answers, prices: Floats) -> Row:
-    """Return the row of one kind of event; its figures are those of the last plan, its bound that of the last problem.
-
-    The bound comes from the prices of the problem before the events: any prices prove one.
-    """
+def event_row(case: str, kind: str, answers: Answers) -> Row:
+    """Return the row of one kind of event: the figures of the last plan, and a bound on the last problem."""
     metrics = answers.verdicts[-1].metrics
-    bound, _ = PricedProblem(answers.problem).at(prices)
+    bound = price_capacity(answers.problem, metrics.value).bound
     broken = next((f"ILLEGAL {v.violations[0]}" for v in answers.verdicts if not v.legal), None)
     gap = relative_gap(metrics.value, bound)
     return Row(case, POLICY, kind, metrics, None, None, bound, gap, gap, None, answers.timing, fault=broken)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from loadfactor.bench.events import EVENTS, answer_events, event_row
-from loadfactor.bench.price_bound import PricedBound, priced_bound
 from loadfactor.bench.results import Row
 from loadfactor.bench.timing import Timing, timed
 from loadfactor.judge import Verdict, judge
 from loadfactor.model import Plan, Problem
 from loadfactor.policies import DEFAULT_EFFORT, Effort, Policy, relative_gap
+from loadfactor.policies.prices import price_capacity
 
 TOLERANCE = 1e-6  # a policy may sum in another order, and an exact solver works on scaled integers
 BASELINE = "fifo"
@@ -39,13 +39,13 @@ class Contestant:
 class Case:
     """A named problem, made only when it is run, and who competes on it.
 
-    `priced_seconds` is how long a bound by prices is looked for; `events` of each kind are answered incrementally.
+    `price_iterations` steps are spent on a bound by prices; `events` of each kind are answered incrementally.
     """
 
     name: str
     build: Callable[[], Problem]
     contestants: tuple[Contestant, ...]
-    priced_seconds: float = 0.0
+    price_iterations: int = 0
     events: int = 0
 
 
@@ -92,22 +92,20 @@ def run_case(case: Case, say: Say) -> tuple[Row, ...]:
     for contestant in case.contestants:
         say(f"{case.name}: {contestant.policy.name} {contestant.effort_text}".rstrip())
         attempts.append(attempt(contestant, problem))
-    if not case.priced_seconds:
-        return rows_of(case.name, attempts)
-    say(f"{case.name}: bound by prices")
-    best = max(value for tried in attempts for value in tried.legal_values)
-    priced = priced_bound(problem, best, case.priced_seconds)
-    return (*rows_of(case.name, attempts, priced.bound), *_event_rows(case, problem, attempts, priced, say))
+    priced = None
+    if case.price_iterations:
+        say(f"{case.name}: bound by prices")
+        best = max((value for tried in attempts for value in tried.legal_values), default=0.0)
+        priced = price_capacity(problem, best, case.price_iterations).bound
+    return (*rows_of(case.name, attempts, priced), *_event_rows(case, problem, attempts, say))
 
 
-def _event_rows(
-    case: Case, problem: Problem, attempts: Sequence[Attempt], priced: PricedBound, say: Say
-) -> Iterator[Row]:
-    """Yield one row for each kind of event, each from the best plan of `fast`."""
+def _event_rows(case: Case, problem: Problem, attempts: Sequence[Attempt], say: Say) -> Iterator[Row]:
+    """Yield one row for each kind of event, each from the best plan of the last `fast`."""
     plans = [plan for tried in attempts if tried.policy == "fast" and (plan := tried.best()) is not None]
     for kind in EVENTS if case.events and plans else ():
         say(f"{case.name}: {kind}")
-        yield event_row(case.name, kind, answer_events(problem, plans[-1], kind, case.events), priced.prices)
+        yield event_row(case.name, kind, answer_events(problem, plans[-1], kind, case.events))
 
 
 def attempt(contestant: Contestant, problem: Problem) -> Attempt:

@@ -17,8 +17,7 @@ SCENARIO_BUDGETS_MS = (1.0, 5.0)
 DENSE_BUDGETS_MS = (3.0, 10.0)
 CLUSTER_BUDGETS_MS = (100.0, 1000.0)
 CLUSTER_REPEATS = 10
-DENSE_PRICED_SECONDS = 1.0
-CLUSTER_PRICED_SECONDS = 15.0
+PRICE_ITERATIONS = 1_000
 PROOF_REPEATS = 5
 QUICK_REPEATS = 30
 QUICK_TIME_LIMIT_SECONDS = 5.0
@@ -92,7 +91,7 @@ def _dense(options: BenchmarkOptions) -> PlannedSection:
 
 
 def _case_of_dense(jobs: int, seed: int, contestants: tuple[Contestant, ...]) -> Case:
-    return Case(f"64-gpus-{jobs}-jobs-seed-{seed}", lambda: dense_case(jobs, seed), contestants, DENSE_PRICED_SECONDS)
+    return Case(f"64-gpus-{jobs}-jobs-seed-{seed}", lambda: dense_case(jobs, seed), contestants, PRICE_ITERATIONS)
 
 
 def _cluster(options: BenchmarkOptions) -> PlannedSection:
@@ -103,7 +102,7 @@ def _cluster(options: BenchmarkOptions) -> PlannedSection:
         *_provers(options.time_limit_seconds, 1, quick=True),
     )
     name = f"{CLUSTER_NAME}-{CLUSTER_JOBS}-jobs-seed-0"
-    case = Case(name, lambda: cluster_case(0), contestants, CLUSTER_PRICED_SECONDS, repeats)
+    case = Case(name, lambda: cluster_case(0), contestants, PRICE_ITERATIONS, repeats)
     return PlannedSection("cluster", "10,240 GPUs in 1,280 nodes, 2,000 jobs, 20 services, 96 steps", (case,))
 
 
