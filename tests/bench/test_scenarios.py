@@ -13,10 +13,20 @@ from loadfactor.bench.scenarios import scenario_source
 from loadfactor.errors import InputError
 from loadfactor.judge import judge
 from loadfactor.model import Metrics, Problem
-from loadfactor.policies import policy
+from loadfactor.policies import Effort, policy
 
 ROOT = Path(__file__).resolve().parents[2]
 MAKER = ROOT / "tools" / "make_scenarios.py"
+# Utilized cells and value of the optimum, as the maker of the scenarios proved them with a model of its own.
+PROMISED = [
+    ("mixed", 141, 527.71),
+    ("training-heavy", 167, 876.41),
+    ("inference-heavy", 139, 247.04),
+    ("batch-backlog", 158, 424.04),
+    ("quantization-burst", 143, 294.84),
+    ("slack", 101, 138.38),
+    ("scale", 690, 1239.70),
+]
 CONTENDED = [name for name in SCENARIO_NAMES if PUBLISHED[name].contended]
 
 
@@ -97,6 +107,16 @@ def test_an_unknown_scenario_is_refused_with_the_names_that_exist() -> None:
         InputError, match=r"^scenario: 'mixd' does not ship with loadfactor; choose one of mixed, train"
     ):
         load_scenario("mixd")
+
+
+@pytest.mark.parametrize(("name", "cells_used", "value"), PROMISED)
+def test_full_proves_the_promised_optimum_on_its_own(name: str, cells_used: int, value: float) -> None:
+    problem = load_scenario(name)
+    plan = policy("full").plan(problem, Effort(time_limit_seconds=60.0))
+    verdict = judge(problem, plan)
+    assert (verdict.legal, plan.optimal) == (True, True)
+    assert verdict.metrics.value == pytest.approx(value, abs=0.005)
+    assert verdict.metrics.utilization * cells(problem) == pytest.approx(cells_used, abs=1e-9)
 
 
 def test_five_scenarios_are_contended() -> None:
