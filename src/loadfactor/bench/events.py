@@ -24,7 +24,7 @@ from loadfactor.policies.prices import price_capacity
 
 Event = DemandChanged | GpuFailed | JobArrived | JobEnded | PriorityChanged
 Draw = Callable[[Problem, Dice], Event]
-POLICY = "fast, one event"
+POLICY = "fast"
 
 
 def job_arrived(problem: Problem, dice: Dice) -> Event:
@@ -64,11 +64,11 @@ def gpu_failed(problem: Problem, dice: Dice) -> Event:
 
 
 EVENTS: dict[str, Draw] = {
-    "a job arrived": job_arrived,
-    "a job ended": job_ended,
-    "demand changed": demand_changed,
-    "priority changed": priority_changed,
-    "a GPU failed": gpu_failed,
+    "event: job arrived": job_arrived,
+    "event: job ended": job_ended,
+    "event: demand changed": demand_changed,
+    "event: priority changed": priority_changed,
+    "event: GPU failed": gpu_failed,
 }
 
 
