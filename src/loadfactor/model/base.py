@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -32,6 +32,20 @@ class Noun(BaseModel, metaclass=_RaisesInputError):
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True, serialize_by_alias=True
     )
+
+    @classmethod
+    def trusted(cls, **fields: Any) -> Self:
+        """Return a noun from values that we computed ourselves, every field given and none of them checked.
+
+        Ten times quicker than validation, which matters to a policy that answers in a fraction of a millisecond; what a
+        policy makes is judged afterwards anyway.
+        """
+        noun = cls.__new__(cls)
+        object.__setattr__(noun, "__dict__", fields)
+        object.__setattr__(noun, "__pydantic_fields_set__", set(fields))
+        object.__setattr__(noun, "__pydantic_extra__", None)
+        object.__setattr__(noun, "__pydantic_private__", None)
+        return noun
 
 
 Text = Annotated[

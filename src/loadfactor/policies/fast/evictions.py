@@ -40,9 +40,7 @@ def cheapest_evictions(standing: Standing, row: int) -> list[list[int]]:
     option = int(standing.jobs[row, LAST_OPTION]) - 1
     size, duration = int(standing.options[option, SIZE]), int(standing.options[option, DURATION])
     first, last = int(standing.jobs[row, SUBMIT]), int(standing.options[option, LAST_START])
-    fixed = standing.instance.grid[: len(standing.held)] | standing.closed
-    for reserved in standing.reserved:
-        fixed = fixed | reserved
+    fixed = standing.fixed()
     blocks = standing.starts[standing.options[option, FIRST_BLOCK] : standing.options[option, LAST_BLOCK]]
     blocks = blocks[:: max(1, len(blocks) // BLOCKS_COMPARED)]
     found: list[tuple[float, list[int]]] = []

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from numba import njit
 
 from loadfactor.policies.blocks import Starts
+from loadfactor.policies.fast.claims import MOST_CLAIMED, choose_claim
 from loadfactor.policies.fast.counts import random_below
 from loadfactor.policies.fast.packing import insert
 from loadfactor.policies.instance import (
@@ -27,6 +28,7 @@ from loadfactor.policies.occupancy import NOWHERE, Bits, lowest_bit, release_blo
 
 MOST_REMOVED = 8
 MOST_ADDED = 5
+ROOM = max(MOST_REMOVED + MOST_ADDED + 2, MOST_CLAIMED + 1)
 
 
 @njit(cache=True)
@@ -106,6 +108,7 @@ def improve(
     weight: Floats,
     random: npt.NDArray[np.uint64],
     focus: Ints,
+    fixed: Bits,
     chosen: Ints,
     begin: Ints,
     where: Ints,
@@ -113,19 +116,27 @@ def improve(
     """Run `iterations` of ruin and recreate on the plan in (`chosen`, `begin`, `where`) and `grid`.
 
     They are left with the best plan found; returns what it gained. Where `focus` names jobs, it is their neighbourhoods
-    that are taken apart.
+    that are taken apart. `fixed` (N, W) are the bits that no job may have: services, running work, closed GPUs.
     """
     count, steps = len(jobs), len(weight) - 1
     nothing = np.empty((0, 0), dtype=np.int64)
-    moved = np.empty(MOST_REMOVED + MOST_ADDED + 2, dtype=np.int64)
-    before = np.empty((3, MOST_REMOVED + MOST_ADDED + 2), dtype=np.int64)
-    key = np.empty(MOST_REMOVED + MOST_ADDED + 2, dtype=np.float64)
+    moved = np.empty(ROOM, dtype=np.int64)
+    before = np.empty((3, ROOM), dtype=np.int64)
+    key = np.empty(ROOM, dtype=np.float64)
     best = np.empty((3, count), dtype=np.int64)
     gain, best_gain = 0.0, 0.0
     _note(best, chosen, begin, where)
     for _ in range(iterations):
-        number = _choose(moved, focus, chosen, begin, where, options, random)
-        _shuffle(moved, number, key, options, reward, jobs, random)
+        number = 0
+        if random_below(random, 2) == 0:
+            number = choose_claim(
+                moved, focus, fixed, jobs, options, reward, starts, weight, chosen, begin, where, random
+            )
+        if number == 0:
+            number = _choose(moved, focus, chosen, begin, where, options, random)
+            _shuffle(moved, 0, number, key, options, reward, jobs, random)
+        else:
+            _shuffle(moved, 1, number, key, options, reward, jobs, random)
         old = _remove(
             moved, number, before, grid, node_of_gpu, first_of_node, options, reward, weight, chosen, begin, where
         )
@@ -282,6 +293,7 @@ def _remove(
 @njit(cache=True)
 def _shuffle(
     moved: Ints,
+    first: int,
     number: int,
     key: Floats,
     options: Ints,
@@ -289,19 +301,19 @@ def _shuffle(
     jobs: Ints,
     random: npt.NDArray[np.uint64],
 ) -> None:
-    """Order the jobs by a noisy mixture of priority and size."""
+    """Order the jobs from position `first` on by a noisy mixture of priority and size."""
     taste = random_below(random, 3)
-    for i in range(number):
+    for i in range(first, number):
         option = jobs[moved[i], FIRST_OPTION]
         key[i] = 0.5 + random_below(random, 1024) / 1024
         if option == jobs[moved[i], LAST_OPTION]:
             key[i] = 0.0
         elif taste > 0:
             key[i] *= reward[option] if taste == 1 else reward[option] / options[option, SIZE]
-    for i in range(1, number):
+    for i in range(first + 1, number):
         job, rank = moved[i], key[i]
         j = i
-        while j > 0 and key[j - 1] < rank:
+        while j > first and key[j - 1] < rank:
             moved[j], key[j] = moved[j - 1], key[j - 1]
             j -= 1
         moved[j], key[j] = job, rank

@@ -83,6 +83,8 @@ class Positions:
     begin: Ints
     where: Ints
     intervals: Ints
+    fixed: Bits
+    """(N, W) what no job may have: closed GPUs, running work and the services."""
     whole: bool = False
     reward: float = 0.0
 
@@ -178,6 +180,7 @@ class Search:
             begin=self.begin.copy(),
             where=np.full(len(i.jobs), NONE, dtype=np.int64),
             intervals=intervals,
+            fixed=i.grid[: len(i.pool_of_gpu)],
         )
         ranked = longest_first(intervals, i.steps)
         whole = keep_held_gpus(intervals, ranked, i.services, i.held, found.grid, found.reserved, i.steps)
@@ -186,6 +189,7 @@ class Search:
             intervals, ranked, i.service_pools, i.pool_of_gpu, found.grid, found.reserved, i.steps
         )
         found.whole = whole and reserved
+        found.fixed = np.bitwise_or.reduce(found.reserved, axis=0) | i.grid[: len(i.pool_of_gpu)]
         summarise(found.grid, i.first_of_node, 0, len(i.first_of_node) - 1)
         return found
 
@@ -233,7 +237,7 @@ class Search:
             gain += improve(
                 iterations, POSITIONS_HEAT * i.mean_worth * hot, cooling, found.grid, i.node_of_gpu, i.first_of_node,
                 i.jobs, i.options, i.reward, i.starts, i.weight, self.random, _NO_FOCUS,
-                found.chosen, found.begin, found.where,
+                found.fixed, found.chosen, found.begin, found.where,
             )  # fmt: skip
         if gain > 0:
             found.reward = total_worth(i.options, i.reward, i.weight, found.chosen, found.begin, found.where)

@@ -180,8 +180,15 @@ class Standing:
         improve(
             rounds, POSITIONS_HEAT * i.mean_worth * 0.01, 1.0, self.grid, i.node_of_gpu, i.first_of_node, self.jobs,
             self.options, self.reward, self.starts, i.weight, self.random, np.array(alive, dtype=np.int64),
-            self.chosen, self.begin, self.where,
+            self.fixed(), self.chosen, self.begin, self.where,
         )  # fmt: skip
+
+    def fixed(self) -> Bits:
+        """Return the (N, W) bits that no job may have: closed GPUs, running work and what services hold."""
+        fixed = self.instance.grid[: len(self.held)] | self.closed
+        for reserved in self.reserved:
+            fixed |= reserved
+        return fixed
 
     def _insert(self, rows: list[int]) -> None:
         """Place the jobs at their earliest start, the dearest first; force those that would wait."""

@@ -1,0 +1,153 @@
+"""A claim: a job that waits or is left out asks for a block at a better time, and whoever is in the way must move.
+
+The directed move of ruin and recreate: the block is the one whose occupants are worth least.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from loadfactor.policies.blocks import Starts
+from loadfactor.policies.fast.counts import random_below
+from loadfactor.policies.instance import (
+    DURATION,
+    FIRST_BLOCK,
+    FIRST_OPTION,
+    LAST_BLOCK,
+    LAST_OPTION,
+    LAST_START,
+    SIZE,
+    SUBMIT,
+    Floats,
+    Ints,
+)
+from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy
+
+MOST_CLAIMED = 16
+"""Jobs that may have to move for one; a block that needs more is passed over."""
+TRIES = 6
+
+
+@njit(cache=True)
+def choose_claim(
+    moved: Ints,
+    focus: Ints,
+    fixed: Bits,
+    jobs: Ints,
+    options: Ints,
+    reward: Floats,
+    starts: Starts,
+    weight: Floats,
+    chosen: Ints,
+    begin: Ints,
+    where: Ints,
+    random: npt.NDArray[np.uint64],
+) -> int:
+    """Write a job with a claim and those in its way to `moved`; return how many, or 0 where no claim was found."""
+    steps = len(weight) - 1
+    job = _claimant(focus, jobs, begin, where, random)
+    if job == NOWHERE:
+        return 0
+    option = jobs[job, FIRST_OPTION] + random_below(random, jobs[job, LAST_OPTION] - jobs[job, FIRST_OPTION])
+    first, last = jobs[job, SUBMIT], options[option, LAST_START]
+    if where[job] != NOWHERE:
+        last = min(last, begin[job] - 1)
+    if last < first:
+        return 0
+    span = last - first + 1
+    start = first + min(random_below(random, span), random_below(random, span))
+    end = min(start + options[option, DURATION], steps)
+    near = np.empty(len(where), dtype=np.int64)
+    worth = np.empty(len(where), dtype=np.float64)
+    count = _meeting(job, start, end, options, reward, weight, chosen, begin, where, near, worth, random)
+    gpu = _cheapest_block(option, start, end, fixed, options, starts, chosen, where, near, worth, count, steps, random)
+    if gpu == NOWHERE:
+        return 0
+    moved[0], number = job, 1
+    for k in range(count):
+        other = near[k]
+        if where[other] < gpu + options[option, SIZE] and where[other] + options[chosen[other], SIZE] > gpu:
+            moved[number] = other
+            number += 1
+    return number
+
+
+@njit(cache=True)
+def _claimant(focus: Ints, jobs: Ints, begin: Ints, where: Ints, random: npt.NDArray[np.uint64]) -> int:
+    """Return a job that is left out or starts after its submit, or -1."""
+    for _ in range(TRIES):
+        job = focus[random_below(random, len(focus))] if len(focus) > 0 else random_below(random, len(where))
+        if jobs[job, FIRST_OPTION] == jobs[job, LAST_OPTION]:
+            continue
+        if where[job] == NOWHERE or begin[job] > jobs[job, SUBMIT]:
+            return job
+    return NOWHERE
+
+
+@njit(cache=True)
+def _meeting(
+    job: int,
+    start: int,
+    end: int,
+    options: Ints,
+    reward: Floats,
+    weight: Floats,
+    chosen: Ints,
+    begin: Ints,
+    where: Ints,
+    near: Ints,
+    worth: Floats,
+    random: npt.NDArray[np.uint64],
+) -> int:
+    """Write the other jobs that run in [start, end) and what each is worth, give or take, to `near` and `worth`."""
+    steps, count = len(weight) - 1, 0
+    for other in range(len(where)):
+        if where[other] == NOWHERE or other == job or begin[other] >= end:
+            continue
+        until = begin[other] + options[chosen[other], DURATION]
+        if until > start:
+            near[count] = other
+            earned = weight[min(until, steps)] - weight[begin[other]]
+            worth[count] = reward[chosen[other]] * earned * (0.5 + random_below(random, 1024) / 1024)
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def _cheapest_block(
+    option: int,
+    start: int,
+    end: int,
+    fixed: Bits,
+    options: Ints,
+    starts: Starts,
+    chosen: Ints,
+    where: Ints,
+    near: Ints,
+    worth: Floats,
+    count: int,
+    steps: int,
+    random: npt.NDArray[np.uint64],
+) -> int:
+    """Return the first GPU of the block whose occupants are worth least, or -1."""
+    size = options[option, SIZE]
+    low, high = options[option, FIRST_BLOCK], options[option, LAST_BLOCK]
+    best, least = NOWHERE, np.inf
+    offset = random_below(random, high - low)
+    for step in range(min(high - low, 256)):
+        index = low + (offset + step) % (high - low)
+        gpu = starts[index]
+        cost, meets = 0.0, 0
+        for k in range(count):
+            other = near[k]
+            if where[other] < gpu + size and where[other] + options[chosen[other], SIZE] > gpu:
+                cost += worth[k]
+                meets += 1
+                if cost >= least or meets >= MOST_CLAIMED:
+                    cost = np.inf
+                    break
+        if cost < least and next_busy(fixed, gpu, size, start, steps) >= end:
+            best, least = gpu, cost
+    return best
