@@ -25,8 +25,8 @@ SUBMIT, FIRST_OPTION, LAST_OPTION = range(3)
 SIZE, DURATION, LAST_START, POOL, FIRST_BLOCK, LAST_BLOCK = range(6)
 """Columns of `options`; blocks are `starts[FIRST_BLOCK:LAST_BLOCK]`; POOL is -1 for blocks that span pools."""
 MAX_SWAP, MAX_GPUS, HELD, FIRST_GPU, LAST_GPU, HELD_POOL = range(6)
-"""Columns of `services`; HELD is the number of GPUs held before step 0, or -1 where the first step is free, and HELD_POOL
-a pool of theirs; the GPUs that suit the service are `starts[FIRST_GPU:LAST_GPU]`, the highest first."""
+"""Columns of `services`; HELD is the number of GPUs held before step 0, or -1 where the first step is free, and
+HELD_POOL a pool of theirs; the GPUs that suit the service are `starts[FIRST_GPU:LAST_GPU]`, the highest first."""
 UNKNOWN = -1
 
 

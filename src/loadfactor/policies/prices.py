@@ -5,9 +5,9 @@ does what is best alone. Whatever the prices, no legal plan is worth more than
 
     Σ_pool,t price · capacity  +  Σ_jobs max(0, best reward - price paid)  +  Σ_services best(- price paid - penalty),
 
-because a legal plan keeps within the capacities. The prices are improved by subgradient steps of Polyak's length (1969),
-averaged as in the volume algorithm (Barahona and Anbil 2000). Swap caps and positions are relaxed too, so the bound holds
-for every rule book that only adds to them.
+because a legal plan keeps within the capacities. The prices are improved by subgradient steps of Polyak's length
+(1969), averaged as in the volume algorithm (Barahona and Anbil 2000). Swap caps and positions are relaxed too, so the
+bound holds for every rule book that only adds to them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Prices:
 
 
 def price_capacity(problem: Problem, value: float, iterations: int = DEFAULT_ITERATIONS) -> Prices:
-    """Return the prices and the bound after `iterations` steps; `value` is that of a plan at hand, which guides them."""
+    """Return prices and bound after `iterations` steps; `value` is that of a plan at hand, which guides them."""
     instance = compile_problem(problem)
     constant = _running_reward(problem)
     price = np.zeros(instance.free.shape)

@@ -16,6 +16,7 @@ from loadfactor.policies.fast.events import (
 )
 from loadfactor.policies.fast.layout import draft_of
 from loadfactor.policies.fast.replanning import Replanner
+from loadfactor.policies.fast.loading import load_compiled_code
 from loadfactor.policies.fast.search import Budget, Search
 from loadfactor.policies.instance import compile_problem
 from loadfactor.policies.protocol import DEFAULT_EFFORT, Effort
@@ -29,6 +30,7 @@ class Fast:
 
     def plan(self, problem: Problem, effort: Effort = DEFAULT_EFFORT) -> Plan:
         """Return a legal plan; with `effort.iterations` it depends on the problem and the seed alone."""
+        load_compiled_code()
         began = time.perf_counter()
         instance = compile_problem(problem)
         layout = Search(instance, effort.seed).run(Budget(began, effort.budget_ms, effort.iterations))

@@ -45,8 +45,7 @@ def random_below(state: npt.NDArray[np.uint64], bound: int) -> int:
     x ^= x >> np.uint64(27)
     state[0] = x
     number = (x * np.uint64(2685821657736338717)) >> np.uint64(33)
-    below = (np.int64(number) * bound) >> 31
-    return below  # type: ignore[no-any-return,return-value,unused-ignore]  # an integer once compiled
+    return (np.int64(number) * bound) >> 31  # type: ignore[return-value]  # an integer once compiled
 
 
 @njit(cache=True)
@@ -264,7 +263,8 @@ def anneal(
     begin: Ints,
     curves: Ints,
 ) -> float:
-    """Anneal from `state` (2, m: order and sizes) and `aims`, leave the best state found there and its decoding in the last three.
+    """Anneal from `state` (2, m: order and sizes) and `aims`, leave the best state found there and its decoding in
+    the last three.
 
     Returns the value of that state. `heat` is the first temperature, multiplied by `cooling` with every iteration.
     """

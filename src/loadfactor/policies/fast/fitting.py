@@ -47,8 +47,8 @@ def fit(
 ) -> float:
     """Find blocks for the items that have none, by at most `attempts` ejections; return the cost of those left over.
 
-    `cost` is what it costs to leave an item without a block; `penalty` starts as a copy of it and grows where it is hard
-    to find one, over several calls. `where` and `owner` are left in the state in which the cost is least.
+    `cost` is what it costs to leave an item without a block; `penalty` starts as a copy of it and grows where it is
+    hard to find one, over several calls. `where` and `owner` are left in the state in which the cost is least.
     """
     count = len(items)
     stamp = np.zeros(count, dtype=np.int64)

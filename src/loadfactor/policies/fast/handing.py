@@ -1,9 +1,9 @@
 """Services on the grid, second part: GPUs for every service around the jobs, so that R4 holds.
 
-Step by step, each service takes the free GPUs that stay free longest and gives back those that are needed first, which is
-Belady's rule (1966) for what to keep. It never breaks R4: the GPUs that it must give back are released early enough by the
-earliest-deadline test (Liu and Layland 1973): of the GPUs held after step t, the i-th to be needed by others, at step d,
-satisfies i <= cap·(d - t).
+Step by step, each service takes the free GPUs that stay free longest and gives back those that are needed first,
+which is Belady's rule (1966) for what to keep. It never breaks R4: the GPUs that it must give back are released early
+enough by the earliest-deadline test (Liu and Layland 1973): of the GPUs held after step t, the i-th to be needed by
+others, at step d, satisfies i <= cap·(d - t).
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def hand_out(
     """Give every service, in `sequence`, GPUs along its curve; return the number of changes written.
 
     `grid` holds jobs and reservations; a service's own reservation is lifted when its turn comes, and what it then gets
-    is taken. `changes` receives rows (service, step, GPU, 1 given or -1 taken away), by service and step; where it is too
-    short the number says how long it must be. GPUs held before step 0 are not among the changes.
+    is taken. `changes` receives rows (service, step, GPU, 1 given or -1 taken away), by service and step; where it is
+    too short the number says how long it must be. GPUs held before step 0 are not among the changes.
     """
     steps, count = curves.shape[2], 0
     gpus = len(held)
@@ -141,7 +141,7 @@ def _own_free(
     reserved: Bits,
     steps: int,
 ) -> tuple[int, int]:
-    """Return (GPU, step until which it is free) of the free GPU reserved for the service at t that stays free longest."""
+    """Return (GPU, step until which it is free) of the GPU reserved for the service at t that is free longest."""
     best, reach = NOWHERE, t
     word, bit = t >> 6, np.uint64(t & 63)
     for i in range(owned - 1, -1, -1):

@@ -1,7 +1,7 @@
 """Ruin and recreate on the grid: take a few neighbouring jobs out, put them and some left-out ones back better.
 
-After Schrimpf et al. (2000) and Shaw (1998), with the acceptance rule of simulated annealing. Every state on the way is a
-legal plan, because jobs are only ever put where the grid is free.
+After Schrimpf et al. (2000) and Shaw (1998), with the acceptance rule of simulated annealing. Every state on the way
+is a legal plan, because jobs are only ever put where the grid is free.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def _choose(
 
 @njit(cache=True)
 def _among(moved: Ints, number: int, job: int) -> bool:
-    for i in range(number):
+    for i in range(number):  # noqa: SIM110 - numba compiles no generators
         if moved[i] == job:
             return True
     return False

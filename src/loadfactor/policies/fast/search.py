@@ -73,8 +73,8 @@ class Budget:
 class Positions:
     """Where everything of a decoding in counts came to lie; `where` is -1 for jobs without a block.
 
-    `grid` has all of it taken, `reserved` (S, N, W) the part of every service; `whole` says that every interval has a GPU
-    of its own from start to end.
+    `grid` has all of it taken, `reserved` (S, N, W) the part of every service; `whole` says that every interval has a
+    GPU of its own from start to end.
     """
 
     grid: Bits
@@ -145,8 +145,9 @@ class Search:
         i = self.instance
         cooling = (cold / hot) ** (1 / max(iterations, 1))
         value: float = anneal(
-            iterations, HEAT * i.mean_worth * hot, cooling, self.state, self.aims, i.jobs, i.options, i.reward, i.weight,
-            i.services, i.demand, i.price, i.service_pools, i.free, self.random, self.chosen, self.begin, self.curves,
+            iterations, HEAT * i.mean_worth * hot, cooling, self.state, self.aims, i.jobs, i.options, i.reward,
+            i.weight, i.services, i.demand, i.price, i.service_pools, i.free, self.random, self.chosen, self.begin,
+            self.curves,
         )  # fmt: skip
         return value
 
@@ -200,8 +201,8 @@ class Search:
             free = np.empty_like(i.free)
             count_free(found.grid, i.pool_of_gpu, free)
             insert_all(
-                order, found.grid, i.node_of_gpu, i.first_of_node, free, i.jobs, i.options, i.reward, i.starts, i.weight,
-                found.chosen, found.begin, found.where,
+                order, found.grid, i.node_of_gpu, i.first_of_node, free, i.jobs, i.options, i.reward, i.starts,
+                i.weight, found.chosen, found.begin, found.where,
             )  # fmt: skip
         found.reward = total_worth(i.options, i.reward, i.weight, found.chosen, found.begin, found.where)
 

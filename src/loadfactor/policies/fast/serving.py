@@ -1,8 +1,8 @@
 """Services on the grid, first part: reserve their curves before the jobs are packed.
 
-A curve is cut level by level into intervals of one GPU (level k is needed while the curve is at least k). The intervals of a
-service are nested, so a GPU given at a peak is the first taken away, and the swaps are exactly those of the curve. They are
-laid out longest first from the top of the cluster, so that what is left stays in one piece.
+A curve is cut level by level into intervals of one GPU (level k is needed while the curve is at least k). The
+intervals of a service are nested, so a GPU given at a peak is the first taken away, and the swaps are exactly those
+of the curve. They are laid out longest first from the top of the cluster, so that what is left stays in one piece.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def level_at(curves: Ints, service: int, t: int) -> int:
 def cut_into_intervals(curves: Ints, intervals: Ints) -> int:
     """Write (service, start, end, -1) of every interval of one GPU to `intervals`; return how many there are.
 
-    A rise opens intervals and a fall closes those opened last, which are the levels of the curve. Called once with no room
-    to learn the number, and once with it. The last column is for the GPU that will be found.
+    A rise opens intervals and a fall closes those opened last, which are the levels of the curve. Called once with no
+    room to learn the number, and once with it. The last column is for the GPU that will be found.
     """
     steps, count = curves.shape[2], 0
     for service in range(curves.shape[0]):
@@ -72,7 +72,7 @@ def longest_first(intervals: Ints, steps: int) -> Ints:
 def keep_held_gpus(
     intervals: Ints, ranked: Ints, services: Ints, held: Ints, grid: Bits, reserved: Bits, steps: int
 ) -> bool:
-    """Let the intervals that begin at step 0 begin on held GPUs; return whether each of them could stay there to its end.
+    """Let intervals that begin at step 0 begin on held GPUs; return whether each could stay there to its end.
 
     The longest interval gets the GPU that stays free longest, so that neither end comes as a surprise (R4). An interval
     that begins on a held GPU gets it in its last column; one that cannot stay is shortened by what the GPU covers.
