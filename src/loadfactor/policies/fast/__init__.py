@@ -15,8 +15,8 @@ from loadfactor.policies.fast.events import (
     PriorityChanged,
 )
 from loadfactor.policies.fast.layout import draft_of
-from loadfactor.policies.fast.replanning import Replanner
 from loadfactor.policies.fast.loading import load_compiled_code
+from loadfactor.policies.fast.replanning import Replanner
 from loadfactor.policies.fast.search import Budget, Search
 from loadfactor.policies.instance import compile_problem
 from loadfactor.policies.protocol import DEFAULT_EFFORT, Effort

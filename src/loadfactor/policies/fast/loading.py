@@ -1,4 +1,4 @@
-"""Loads the compiled code of `fast` before a clock runs: the first plan of a process has the same budget as the others."""
+"""Loads the compiled code of `fast` before a clock runs, so that a first plan has the budget of any other."""
 
 from __future__ import annotations
 
