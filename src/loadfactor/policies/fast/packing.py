@@ -34,6 +34,8 @@ from loadfactor.policies.occupancy import (
 
 ENOUGH = 24
 """Feasible blocks compared before best fit is content; more hardly ever change the choice and cost time at scale."""
+MANY = 4096
+"""Blocks from which on a job takes the largest size that fits; of fewer, the size that is worth most is looked for."""
 FAR = 1 << 30
 MISALIGNED = 8
 """Idle steps a GPU that a misaligned block is taken to cost."""
@@ -143,7 +145,9 @@ def insert(
     """
     steps = len(weight) - 1
     best_gain, best_option, best_start, best_gpu = -1.0, NOWHERE, NOWHERE, NOWHERE
-    for option in range(jobs[job, FIRST_OPTION], jobs[job, LAST_OPTION]):
+    for option in range(jobs[job, LAST_OPTION] - 1, jobs[job, FIRST_OPTION] - 1, -1):
+        if best_option != NOWHERE and options[option, LAST_BLOCK] - options[option, FIRST_BLOCK] >= MANY:
+            break
         size, duration, pool = options[option, SIZE], options[option, DURATION], options[option, POOL]
         first, last = jobs[job, SUBMIT], options[option, LAST_START]
         if pool >= 0 and len(free) > 0:

@@ -34,7 +34,7 @@ MANY_JOBS = 24
 """Jobs from which on placing them by worth finds a better start than the counts do in the same time."""
 TASTES = (0.0, 0.15, 0.3)
 """Powers of the size tried when jobs are placed by priority and size."""
-LARGE_TASTE = 0.15
+LARGE_TASTE = 0.1
 FIRST_CHUNK = 8
 FIT_CHUNK = 25
 SHORTEST_ROUND = 2e-4
