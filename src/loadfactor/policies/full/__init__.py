@@ -21,7 +21,10 @@ class Full:
     workers: int = 0
 
     def plan(self, problem: Problem, effort: Effort = DEFAULT_EFFORT) -> Plan:
-        """Return a plan with `bound` and `optimal`; both are None where the problem is too large to model."""
+        """Return a plan with `bound` and `optimal`.
+
+        A problem too large to model keeps the plan of `start_policy`, with the bound that prices prove.
+        """
         from loadfactor.policies.full.search import Search  # ortools takes half a second to import
 
         return Search(problem, effort, policy(self.start_policy), self.workers).run(self.name)

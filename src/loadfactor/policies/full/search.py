@@ -16,12 +16,14 @@ from loadfactor.policies.full.partition import Partition
 from loadfactor.policies.full.positions import Outline, Placer, give_hint
 from loadfactor.policies.full.scale import Scale
 from loadfactor.policies.full.solver import Limits, cores, solve
+from loadfactor.policies.prices import price_capacity
 from loadfactor.policies.protocol import Effort, Policy, Progress
 
 TOLERANCE = 1e-6
 """A plan is called optimal where it lies within this share of the bound: the integers of the model are rounded."""
 LARGEST_MODEL = 1_500_000
-"""Largest number of terms in the capacity rules; a larger problem keeps the plan it started from, without a bound."""
+"""Largest number of terms in the capacity rules; a larger problem keeps the plan it started from, with the
+bound that prices prove."""
 FIRST_SHARE = 0.1
 """The first round takes this share of the time limit for each of its parts; every further round takes twice as much."""
 
@@ -44,6 +46,9 @@ class Search:
         classes = job_classes(self.problem)
         if size_of_model(self.problem, classes) <= LARGEST_MODEL:
             self._improve(classes)
+        else:
+            self.bound = price_capacity(self.problem, self.value).bound
+            self._report()
         bound = None if self.bound is None else max(self.bound, self.value)
         seconds = time.perf_counter() - self.began
         return self.best.plan(name, seconds, bound, None if bound is None else self.closed)
