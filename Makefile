@@ -64,10 +64,13 @@ lint: $(VENV)/.develops
 	@echo "==> mypy --strict";      $(BIN)/mypy
 
 unit: $(VENV)/.develops $(VENV)/.compiled lint
-	@echo "==> pytest";             $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not soak"
+	@echo "==> pytest, the examples of the documentation, in their order"
+	@$(BIN)/python -m pytest docs
+	@echo "==> pytest, the tests"
+	@$(BIN)/python -m pytest -n $(WORKERS) -m "not soak" tests
 
 soak: $(VENV)/.develops $(VENV)/.compiled
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m soak
+	$(BIN)/python -m pytest -n $(WORKERS) -m soak tests
 
 bench: $(VENV)/.compiled
 	$(BIN)/loadfactor bench

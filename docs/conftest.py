@@ -1,8 +1,7 @@
-"""Collects the examples of the pages as tests; those of one page stay together and in order."""
+"""Collects the examples of the pages as tests; each block builds on those before it, so one process runs a page."""
 
 from __future__ import annotations
 
-import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
@@ -15,10 +14,3 @@ pytest_collect_file = Sybil(
     setup=enter_directory,
     teardown=leave_directory,
 ).pytest()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the blocks of a page on one worker: each builds on those before it."""
-    for item in items:
-        if item.path.suffix == ".md":
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
