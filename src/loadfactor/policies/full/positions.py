@@ -11,7 +11,7 @@ from ortools.sat.python import cp_model
 from loadfactor.model import Problem
 from loadfactor.policies.draft import Draft, Gpus
 from loadfactor.policies.full.choices import Choice, ChoiceMaker, JobClass
-from loadfactor.policies.full.model import GridModel
+from loadfactor.policies.full.model import GridModel, ServiceVariables
 from loadfactor.policies.full.partition import Partition
 from loadfactor.policies.full.scale import Scale
 from loadfactor.policies.full.solver import Limits, Outcome, solve
@@ -101,13 +101,32 @@ class Placer:
         chosen_here = iter(model.chosen)
         for group, jobs in groups:
             model.model.add(cp_model.LinearExpr.sum([next(chosen_here) for _ in group]) == jobs)
-        node_of_gpu = nodes.partition.pool_of_gpu
         for fine, coarse in zip(model.services, nodes.services, strict=True):
-            for step, held in enumerate(coarse.held):
-                for node, count in held.items():
-                    gpus = [held_gpu for gpu, held_gpu in fine.held[step].items() if node_of_gpu[gpu] == node]
-                    model.model.add(cp_model.LinearExpr.sum(gpus) == values[count.index])
+            self._keep_to_nodes(model, fine, coarse, values)
         return model
+
+    def _keep_to_nodes(
+        self, model: GridModel, fine: ServiceVariables, coarse: ServiceVariables, values: list[int]
+    ) -> None:
+        """Give a service its GPUs of every node, and move none inside a node.
+
+        So R4 holds node by node as it holds between them, and the nodes become puzzles of their own.
+        """
+        node_of_gpu = self._nodes.partition.pool_of_gpu
+        counted = self._nodes.partition.held(fine.service)
+        inherited = self._gpus.partition.held(fine.service)
+        for step, held in enumerate(coarse.held):
+            for node, count in held.items():
+                gpus = [gpu for gpu in fine.held[step] if node_of_gpu[gpu] == node]
+                now = values[count.index]
+                model.model.add(cp_model.LinearExpr.sum([fine.held[step][gpu] for gpu in gpus]) == now)
+                if step:
+                    before = values[coarse.held[step - 1][node].index]
+                    for gpu in gpus:
+                        _one_way(model, fine.held[step - 1][gpu], fine.held[step][gpu], now - before)
+                elif counted is not None and inherited is not None:
+                    for gpu in gpus:
+                        _one_way(model, int(inherited[gpu]), fine.held[0][gpu], now - int(counted[node]))
 
     def conflict(self, outline: Outline, limits: Limits) -> Conflict | None:
         """Return parts of an outline that cannot be placed together, or None where time does not suffice."""
@@ -148,6 +167,14 @@ class Placer:
         for variables, shortfall in zip(model.services, outline.shortfall, strict=True):
             for variable, most in zip(variables.shortfall, shortfall, strict=True):
                 model.model.add(variable <= most)
+
+
+def _one_way(model: GridModel, before: cp_model.IntVar | int, now: cp_model.IntVar, change: int) -> None:
+    """Take no GPU away in a node that is given some, and give none in a node that loses some."""
+    if change >= 0:
+        model.model.add(now >= before)
+    if change <= 0:
+        model.model.add(now <= before)
 
 
 def _rest(limits: Limits, began: float) -> Limits:
