@@ -18,7 +18,7 @@ from tests.support.brute_force import best_value
 from tests.support.generators import SMALL, TINY, random_problem
 
 EFFORT = Effort(time_limit_seconds=20.0)
-FULL = Full(start_policy="backfill", workers=1)
+FULL = Full(start_policy="backfill")
 
 
 def _value(plan: Plan) -> float:
@@ -101,17 +101,19 @@ def test_the_time_limit_is_respected_and_the_start_survives() -> None:
     assert _value(plan) >= _value(Backfill().plan(problem))
 
 
-def test_a_problem_too_large_to_model_keeps_its_start() -> None:
+def test_a_problem_too_large_to_model_keeps_its_start_under_a_bound_by_prices() -> None:
     nodes = [{"name": f"node-{index}", "gpus": 8} for index in range(1280)]
     service = {"id": "chat", "priority": 1, "demand": [5] * 200, "max_swap": 5}
     document = {"name": "large", "horizon": {"steps": 200}, "cluster": {"nodes": nodes}, "services": [service]}
-    plan = FULL.plan(Problem.from_document(document), EFFORT)
-    assert plan.bound is None
-    assert plan.optimal is None
+    problem = Problem.from_document(document)
+    plan = FULL.plan(problem, EFFORT)
+    assert plan.services == Backfill().plan(problem).services
+    assert plan.bound == pytest.approx(0.0, abs=1e-6)
+    assert plan.optimal
 
 
 def test_a_choice_without_positions_is_cut_off() -> None:
-    """Two nodes of 3 GPUs hold 6, but no block of 4: counts alone would promise it, and blocks of 2 fit only twice."""
+    """Two nodes of 3 GPUs have room for 6 in counts, so for three blocks of 2, and in blocks only for two."""
     nodes = [{"name": "a", "gpus": 3}, {"name": "b", "gpus": 3}]
     jobs = [{"id": f"job-{i}", "kind": "training", "priority": 1, "gpus": 2, "duration": 1} for i in range(3)]
     document = {"name": "fragments", "horizon": {"steps": 1}, "cluster": {"nodes": nodes}, "jobs": jobs}

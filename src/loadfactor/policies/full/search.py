@@ -20,7 +20,7 @@ from loadfactor.policies.prices import price_capacity
 from loadfactor.policies.protocol import Effort, Policy, Progress
 
 TOLERANCE = 1e-6
-"""A plan is called optimal where it lies within this share of the bound: the integers of the model are rounded."""
+"""A plan is called optimal where it lies within this share of the bound (or of 1): the model rounds to integers."""
 LARGEST_MODEL = 1_500_000
 """Largest number of terms in the capacity rules; a larger problem keeps the plan it started from, with the
 bound that prices prove."""
@@ -35,7 +35,7 @@ class Search:
     problem: Problem
     effort: Effort
     start_policy: Policy
-    workers: int = 0
+    workers: int = 1
     began: float = field(default_factory=time.perf_counter)
     bound: float | None = None
 
@@ -61,7 +61,7 @@ class Search:
     @property
     def closed(self) -> bool:
         """Whether the best plan reaches the bound."""
-        return self.bound is not None and self.value >= self.bound - TOLERANCE * abs(self.bound)
+        return self.bound is not None and self.value >= self.bound - TOLERANCE * max(1.0, abs(self.bound))
 
     @property
     def remaining(self) -> float:
