@@ -1,0 +1,1 @@
+"""Tests of `fast`, its kernels and its incremental form."""
