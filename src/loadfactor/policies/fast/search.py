@@ -112,8 +112,11 @@ class Search:
         self.curves = np.zeros((services, len(instance.free), instance.steps), dtype=np.int64)
         self.best: Layout | None = None
 
-    def run(self, budget: Budget) -> Layout:
-        """Return the best layout that the budget allows; the first round is always finished."""
+    def run(self, budget: Budget) -> Layout | None:
+        """Return the best layout that the budget allows; the first round is always finished.
+
+        None where the services' held GPUs and closures leave none that the hand-out finds.
+        """
         self._round(budget, max(0.0, budget.left()))
         if self.best is None:  # what some service holds leaves it no legal way around these jobs
             self._keep(self._reserve(lambda found: found.chosen.fill(NONE)))
@@ -122,7 +125,6 @@ class Search:
             if left < SHORTEST_ROUND or len(self.instance.jobs) == 0:
                 break
             self._round(budget, left)
-        assert self.best is not None  # noqa: S101 - the first round always ends with a layout
         return self.best
 
     def _round(self, budget: Budget, seconds: float) -> None:
