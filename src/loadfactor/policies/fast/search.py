@@ -238,7 +238,7 @@ class Search:
             return
         gain = 0.0
         for iterations, hot, cold in budget.chunks(seconds - (time.perf_counter() - begin)):
-            cooling = (cold / hot) ** (1 / iterations)
+            cooling = (cold / hot) ** (1 / max(iterations, 1))
             gain += improve(
                 iterations, POSITIONS_HEAT * i.mean_worth * hot, cooling, found.grid, i.node_of_gpu, i.first_of_node,
                 i.jobs, i.options, i.reward, i.starts, i.weight, self.random, _NO_FOCUS,
