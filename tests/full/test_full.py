@@ -120,3 +120,23 @@ def test_a_choice_without_positions_is_cut_off() -> None:
     plan = FULL.plan(Problem.from_document(document), EFFORT)
     assert plan.optimal
     assert len(plan.jobs) == 2
+
+
+def test_the_peers_bound_holds_where_values_are_small() -> None:
+    """The three jobs are worth 3e-6, little more than a unit of the integers that the peer counts in."""
+    jobs = [{"id": f"job-{i}", "kind": "training", "priority": 1e-6, "gpus": 1, "duration": 1} for i in range(3)]
+    cluster = {"nodes": [{"name": "a", "gpus": 4}]}
+    problem = Problem.from_document({"name": "small", "horizon": {"steps": 3}, "cluster": cluster, "jobs": jobs})
+    peer = SingleModel().plan(problem, EFFORT)
+    assert peer.bound is not None
+    assert peer.bound >= best_value(problem) * (1 - 1e-9)
+
+
+def test_work_that_is_all_running_is_kept_and_proven_best() -> None:
+    running = {"gpus": [0, 1], "remaining": 2}
+    job = {"id": "job", "kind": "training", "priority": 1, "gpus": 2, "duration": 3, "running": running}
+    cluster = {"nodes": [{"name": "a", "gpus": 4}]}
+    problem = Problem.from_document({"name": "running", "horizon": {"steps": 3}, "cluster": cluster, "jobs": [job]})
+    plan = Full().plan(problem, EFFORT)
+    assert plan.optimal
+    assert [(placement.start, placement.gpus) for placement in plan.jobs] == [(0, (0, 1))]

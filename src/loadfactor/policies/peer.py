@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from dataclasses import dataclass
+from math import ceil, floor
 
 from ortools.sat.python import cp_model
 
@@ -14,7 +15,7 @@ from loadfactor.policies.draft import Draft, Gpus, decayed_steps, unavailable_ce
 from loadfactor.policies.protocol import DEFAULT_EFFORT, Effort
 
 UNITS = 2**20
-"""Integer units in one unit of value."""
+"""Integer units in one unit of value; rewards are rounded up and penalties down, so that the bound holds."""
 OPTIMAL_TOLERANCE = 1e-6
 
 
@@ -39,7 +40,7 @@ class SingleModel:
         if not solved:
             return draft.plan(self.name, time.perf_counter() - began)
         bound = max(value, solver.best_objective_bound / UNITS + model.inherited)
-        optimal = value >= bound - OPTIMAL_TOLERANCE * abs(bound)
+        optimal = value >= bound - OPTIMAL_TOLERANCE * max(1.0, abs(bound))
         return draft.plan(self.name, time.perf_counter() - began, bound, optimal)
 
 
@@ -74,7 +75,7 @@ class _Model:
             last = self.steps - (duration if self.problem.horizon.finish_inside else 1)
             for start in range(job.submit, last + 1):
                 end = min(start + duration, self.steps)
-                units = round(UNITS * job.priority * size * decayed_steps(self.problem, start, end))
+                units = ceil(UNITS * job.priority * size * decayed_steps(self.problem, start, end))
                 for first in self.table.starts(job, size).tolist():
                     variable = self.model.new_bool_var("")
                     mine.append(variable)
@@ -87,7 +88,7 @@ class _Model:
 
     def _service(self, service: Service) -> list[dict[int, cp_model.IntVar]]:
         suitable = self.table.suitable_gpus(service).nonzero()[0].tolist()
-        price = round(UNITS * self.problem.objective.realtime_penalty * service.priority)
+        price = floor(UNITS * self.problem.objective.realtime_penalty * service.priority)
         before: dict[int, cp_model.IntVar | int] | None = None
         if service.held is not None:
             before = {gpu: int(gpu in service.held) for gpu in suitable}

@@ -139,6 +139,8 @@ class Search:
 
     def _search_counts(self, budget: Budget, seconds: float) -> None:
         value = -np.inf
+        if not len(self.instance.jobs) and not len(self.instance.services):
+            seconds = 0.0  # nothing to move: iterations that take no time would let the chunks grow without end
         for iterations, hot, cold in budget.chunks(seconds):
             value = self._anneal(iterations, hot, cold)
         if value == -np.inf:
