@@ -37,7 +37,7 @@ $(VENV)/.develops: $(VENV)/.runs
 
 # numba compares a cached function with its own file only, so a change in any compiled file discards the whole cache.
 $(VENV)/.compiled: $(VENV)/.runs $(shell grep -rlE 'numba|njit' src/loadfactor --include='*.py')
-	@echo "==> compiling the decoders of fast, once (about half a minute)"
+	@echo "==> compiling the decoders of fast, once (up to a minute)"
 	@find src -name '*.nb[ic]' -delete
 	@$(BIN)/loadfactor allocate src/loadfactor/bench/scenarios/mixed.yaml --policy fast --format json > /dev/null
 	@touch $@
