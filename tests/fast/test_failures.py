@@ -19,7 +19,6 @@ from loadfactor.model import (
     Problem,
     Running,
     Service,
-    admissible_sizes,
 )
 from loadfactor.policies import Effort, policy
 from loadfactor.policies.fast import (
@@ -54,13 +53,9 @@ def _apply(replanner: Replanner, event: Event, rounds: int | None = None) -> Pla
     return plan
 
 
-def _could_wait(problem: Problem, job: Job) -> bool:
-    return bool(admissible_sizes(problem.cluster, job.gpus))
-
-
 def _used(problem: Problem) -> list[int]:
-    """Return the GPUs held by services and under running jobs that have a size in which they could wait again."""
-    used = {gpu for job in problem.jobs if job.running and _could_wait(problem, job) for gpu in job.running.gpus}
+    """Return the GPUs held by services and under running jobs."""
+    used = {gpu for job in problem.jobs if job.running for gpu in job.running.gpus}
     return sorted(used | {gpu for service in problem.services for gpu in service.held or ()})
 
 
@@ -102,11 +97,14 @@ def test_a_running_job_on_a_failed_gpu_starts_again_from_its_beginning() -> None
     assert job.running is None
 
 
-@pytest.mark.xfail(raises=InputError, strict=True, reason="a lost job of an exempt size makes an invalid problem")
-def test_a_running_job_of_an_exempt_size_can_lose_its_gpu() -> None:
-    """An inherited block is exempt from R3; once lost, the job has no size in which it could wait."""
+def test_a_running_job_of_an_exempt_size_waits_for_the_next_larger_block() -> None:
+    """An inherited block is exempt from R3; once lost, no block of its size exists."""
     running = _job("odd", 5.0, gpus=3, duration=5, running=Running(gpus=(0, 1, 2), remaining=2))
-    _apply(_replanner(_four_gpus(running)), GpuFailed(1, until_step=6))
+    replanner = _replanner(_four_gpus(running))
+    plan = _apply(replanner, GpuFailed(1, until_step=1))
+    (waiting,) = replanner.problem.jobs
+    assert (waiting.running, waiting.gpus.min, waiting.gpus.max) == (None, 3, 4)
+    assert [(placement.start, placement.gpus) for placement in plan.jobs] == [(1, (0, 1, 2, 3))]
 
 
 def test_a_failed_gpu_that_a_service_holds_is_replaced_as_fast_as_its_swap_cap_allows() -> None:

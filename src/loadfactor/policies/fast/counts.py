@@ -32,8 +32,6 @@ from loadfactor.policies.instance import (
 
 NONE = -1
 ANY = -1
-TEMPERATURE_SHARES = (0.03, 0.0003)
-"""First and last temperature as shares of the mean reward of a placed job."""
 
 
 @njit(cache=True)

@@ -41,7 +41,8 @@ class PriorityChanged:
 class GpuFailed:
     """A GPU serves nobody in the half-open range of steps [0, `until_step`).
 
-    A job that runs on it is lost and waits again from its beginning; a service that holds it holds it no longer.
+    A job that runs on it is lost and waits again from its beginning, its range widened to the next block size where
+    only an inherited block could have its size; a service that holds it holds it no longer.
     """
 
     gpu: int

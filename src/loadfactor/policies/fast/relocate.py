@@ -167,7 +167,7 @@ def improve(
             _restore(moved, number, before, grid, node_of_gpu, first_of_node, options, steps, chosen, begin, where)
         heat *= cooling
     if gain < best_gain:
-        _return_to(best, grid, node_of_gpu, first_of_node, options, steps, chosen, begin, where)
+        _restore(np.arange(count), count, best, grid, node_of_gpu, first_of_node, options, steps, chosen, begin, where)
     return best_gain
 
 
@@ -175,30 +175,6 @@ def improve(
 def _note(best: Ints, chosen: Ints, begin: Ints, where: Ints) -> None:
     for job in range(len(where)):
         best[0, job], best[1, job], best[2, job] = chosen[job], begin[job], where[job]
-
-
-@njit(cache=True)
-def _return_to(
-    best: Ints,
-    grid: Bits,
-    node_of_gpu: Ints,
-    first_of_node: Ints,
-    options: Ints,
-    steps: int,
-    chosen: Ints,
-    begin: Ints,
-    where: Ints,
-) -> None:
-    """Make `best` the plan again."""
-    for job in range(len(where)):
-        if where[job] != NOWHERE:
-            end = min(begin[job] + options[chosen[job], DURATION], steps)
-            release_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)
-    for job in range(len(where)):
-        chosen[job], begin[job], where[job] = best[0, job], best[1, job], best[2, job]
-        if where[job] != NOWHERE:
-            end = min(begin[job] + options[chosen[job], DURATION], steps)
-            take_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)
 
 
 @njit(cache=True)
@@ -333,7 +309,7 @@ def _restore(
     begin: Ints,
     where: Ints,
 ) -> None:
-    """Take the jobs out again and put each back where it was."""
+    """Take the jobs out again and put each back where it was: option, start and first GPU are columns of `before`."""
     for i in range(number):
         job = moved[i]
         if where[job] != NOWHERE:

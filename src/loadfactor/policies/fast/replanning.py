@@ -10,7 +10,7 @@ import time
 from typing import TypeVar
 
 from loadfactor.errors import InputError
-from loadfactor.model import Job, Plan, Problem, Service, Unavailable
+from loadfactor.model import GpuRange, Job, Plan, Problem, Service, Unavailable, admissible_sizes
 from loadfactor.model.consistency import Parts, faults_between
 from loadfactor.policies.fast.events import DemandChanged, Event, GpuFailed, JobArrived, JobEnded, PriorityChanged
 from loadfactor.policies.fast.ledger import Ledger
@@ -119,10 +119,23 @@ class Replanner:
             focus += self._standing.remove(job)
         focus += self._standing.close(gpu, until_step, list(self._services.values()), [s.id for s in holders])
         for job in lost:
-            waiting = Job(**{**_fields(job), "running": None})
+            waiting = Job(**{**_fields(job), "running": None, "gpus": self._range_to_wait_in(job)})
             self._jobs[job.id] = waiting
             focus += self._standing.add(waiting)
         return focus
+
+    def _range_to_wait_in(self, job: Job) -> GpuRange:
+        """Return the job's range, widened where it has only the size of an inherited block, from which R3 exempts.
+
+        To the next larger block size that the cluster has, or where there is none to the largest.
+        """
+        cluster, gpus = self._base.cluster, job.gpus
+        if admissible_sizes(cluster, gpus):
+            return gpus
+        larger = admissible_sizes(cluster, GpuRange(min=gpus.min, max=max(gpus.min, cluster.gpu_count)))
+        if larger:
+            return GpuRange(min=gpus.min, max=larger[0])
+        return GpuRange(min=admissible_sizes(cluster, GpuRange(min=1, max=gpus.min))[-1], max=gpus.max)
 
     @staticmethod
     def _known(items: dict[str, Item], kind: str, name: str) -> Item:

@@ -40,7 +40,7 @@ FIT_CHUNK = 25
 SHORTEST_ROUND = 2e-4
 """Seconds below which another round is not begun."""
 LARGEST_FITTED_GRID = 65_536
-"""Cells up to which positions are found by ejection; beyond, by packing, whose cost does not grow with the cells."""
+"""Cells up to which positions are found by ejection; beyond, jobs are placed by worth alone, at a cost in bit rows."""
 
 
 class Budget:
@@ -61,14 +61,13 @@ class Budget:
             return
         begin = now = time.perf_counter()
         size, rate = FIRST_CHUNK, 1e5
-        while (left := begin + seconds - now) > 0:
+        while now < begin + seconds:
             first = (now - begin) / seconds
             last = min(1.0, first + size / rate / seconds)
             yield size, COOLING**first, COOLING**last
             spent, now = time.perf_counter() - now, time.perf_counter()
             rate = size / max(spent, 1e-7)
             size = max(1, min(4 * size, int(rate * (begin + seconds - now)) + 1))
-            del left
 
 
 @dataclass

@@ -192,12 +192,8 @@ class Standing:
 
     def _insert(self, rows: list[int]) -> None:
         """Place the jobs at their earliest start, the dearest first; force those that would wait."""
-        i = self.instance
         dearest = sorted(rows, key=lambda row: -self._density(row))
-        insert_all(
-            np.array(dearest, dtype=np.int64), self.grid, i.node_of_gpu, i.first_of_node, _NO_COUNTS, self.jobs,
-            self.options, self.reward, self.starts, i.weight, self.chosen, self.begin, self.where,
-        )  # fmt: skip
+        self._put_back(dearest)
         for row in dearest:
             if self.where[row] == NONE or self.begin[row] > self.jobs[row, SUBMIT]:
                 self._make_way(row)
@@ -287,6 +283,7 @@ class Standing:
         self.chosen[row] = self.begin[row] = self.where[row] = NONE
 
     def _put_back(self, rows: list[int]) -> None:
+        """Place the jobs that are not on the grid at their earliest start, in this order."""
         i = self.instance
         insert_all(
             np.array(rows, dtype=np.int64), self.grid, i.node_of_gpu, i.first_of_node, _NO_COUNTS, self.jobs,
