@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
 else:
     ModelMetaclass = type(BaseModel)  # it has no public name
+
+_set = object.__setattr__
 
 
 class _RaisesInputError(ModelMetaclass):
@@ -29,6 +31,9 @@ class _RaisesInputError(ModelMetaclass):
 class Noun(BaseModel, metaclass=_RaisesInputError):
     """A frozen value that refuses unknown fields, wrong types, NaN and infinities."""
 
+    _every_field: ClassVar[set[str]]
+    """One set for all trusted nouns of a class: nobody can set a field of a frozen noun, so it never changes."""
+
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True, serialize_by_alias=True
     )
@@ -41,11 +46,15 @@ class Noun(BaseModel, metaclass=_RaisesInputError):
         policy makes is judged afterwards anyway.
         """
         noun = cls.__new__(cls)
-        object.__setattr__(noun, "__dict__", fields)
-        object.__setattr__(noun, "__pydantic_fields_set__", set(fields))
-        object.__setattr__(noun, "__pydantic_extra__", None)
-        object.__setattr__(noun, "__pydantic_private__", None)
+        _set(noun, "__dict__", fields)
+        _set(noun, "__pydantic_fields_set__", cls._every_field)
+        _set(noun, "__pydantic_extra__", None)
+        _set(noun, "__pydantic_private__", None)
         return noun
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        cls._every_field = set(cls.model_fields)
 
 
 Text = Annotated[

@@ -15,6 +15,10 @@ SPANNING = -1
 
 Group = tuple[int, int, int]
 """(pool, low, high): the blocks of one size for one need that lie in one pool are `starts[low:high]`."""
+Option = tuple[int, int, int, int, int, int]
+"""A row of `options` of `loadfactor.policies.instance`."""
+MOST_SHAPES = 10_000
+"""Shapes of jobs whose options are kept before all are forgotten."""
 
 
 class Catalogue:
@@ -23,7 +27,8 @@ class Catalogue:
     def __init__(self, table: BlockTable, workloads: Iterable[Job | Service]) -> None:
         self.table = table
         self.pool_of_gpu = _pools(table, workloads)
-        self.pools = int(self.pool_of_gpu.max()) + 1
+        self.gpus_of_pool = np.bincount(self.pool_of_gpu)
+        self.pools = len(self.gpus_of_pool)
         self.first_of_node = np.array(table.cluster.node_offsets, dtype=np.int64)
         self.node_of_gpu = np.repeat(np.arange(len(table.cluster.nodes)), np.diff(self.first_of_node))
         self._changes = np.concatenate([[0], np.cumsum(np.diff(self.pool_of_gpu) != 0)])
@@ -31,6 +36,13 @@ class Catalogue:
         self._pieces: list[Starts] = []
         self._length = 0
         self._starts: Starts | None = None
+        self.options: dict[tuple[object, ...], list[Option]] = {}
+
+    def keep_options(self, shape: tuple[object, ...], rows: list[Option]) -> None:
+        """Keep the options of a shape of job; nobody may change `rows` afterwards."""
+        if len(self.options) >= MOST_SHAPES:
+            self.options.clear()
+        self.options[shape] = rows
 
     def blocks(self, job: Job, size: int) -> list[Group]:
         """Return the groups of blocks of `size` GPUs that `job` may take."""
@@ -74,8 +86,11 @@ def catalogue_of(problem: Problem) -> Catalogue:
     """Return the catalogue of the problem's cluster and needs, kept with the cluster's table of blocks."""
     table = block_table(problem.cluster)
     everybody: tuple[Job | Service, ...] = (*problem.jobs, *problem.services)
-    workloads = {need_of(workload): workload for workload in everybody}
-    workloads.pop((None, None), None)
+    workloads = {
+        need_of(workload): workload
+        for workload in everybody
+        if workload.gpu_types is not None or workload.gpu_memory_gib is not None
+    }
     key = frozenset(workloads)
     if key not in table.catalogues:
         table.catalogues[key] = Catalogue(table, workloads.values())

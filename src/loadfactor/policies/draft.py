@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise, repeat
 from operator import mul
 
@@ -32,15 +32,28 @@ class Draft:
 
     def plan(self, policy: str, solve_seconds: float, bound: float | None = None, optimal: bool | None = None) -> Plan:
         """Return the plan document with the metrics computed here; the judge computes them again on its own."""
-        placements = tuple(self._placement(job) for job in self.problem.jobs if job.id in self.placed)
+        placed, reasons = self.placed, self.reasons
         return Plan.trusted(
             problem=self.problem.name,
             policy=policy,
-            jobs=placements,
-            unplaced=tuple(self._unplaced(job) for job in self.problem.jobs if job.id not in self.placed),
+            jobs=tuple(
+                [
+                    Placement.trusted(id=job.id, start=start, end=end, gpus=gpus)
+                    for job, start, end, gpus in self._placements
+                ]
+            ),
+            unplaced=tuple(
+                [
+                    Unplaced.trusted(id=job.id, reason=reasons.get(job.id, WORTH_MORE))
+                    for job in self.problem.jobs
+                    if job.id not in placed
+                ]
+            ),
             services=tuple(
-                ServiceAllocation.trusted(id=service.id, gpus=tuple(allocation))
-                for service, allocation in zip(self.problem.services, self.held, strict=True)
+                [
+                    ServiceAllocation.trusted(id=service.id, gpus=tuple(allocation))
+                    for service, allocation in zip(self.problem.services, self.held, strict=True)
+                ]
             ),
             metrics=self.metrics,
             bound=bound,
@@ -49,16 +62,23 @@ class Draft:
         )
 
     @cached_property
+    def _placements(self) -> list[tuple[Job, int, int, Gpus]]:
+        """Every placed job with its start, end and GPUs, in file order."""
+        placements = []
+        for job in self.problem.jobs:
+            found = self.placed.get(job.id)
+            if found is not None:
+                start, gpus = found
+                placements.append((job, start, start + duration_of(job, len(gpus)), gpus))
+        return placements
+
+    @cached_property
     def metrics(self) -> Metrics:
         """The metrics of design section "Metrics of a plan"."""
         steps, grid = self.problem.horizon.steps, available_cells(self.problem)
-        weights = decay_weights(self.problem)
+        weights = decay_weights(steps, self.problem.objective.decay)
         reward, cells, finished = 0.0, 0, 0
-        for job in self.problem.jobs:
-            if job.id not in self.placed:
-                continue
-            start, gpus = self.placed[job.id]
-            end = start + duration_of(job, len(gpus))
+        for job, start, end, gpus in self._placements:
             inside = min(end, steps)
             reward += job.priority * len(gpus) * (weights[inside] - weights[start])
             cells += len(gpus) * (inside - start)
@@ -76,14 +96,6 @@ class Draft:
             jobs_finished=finished,
             churn=sum(figures.churn for figures in services),
         )
-
-    def _placement(self, job: Job) -> Placement:
-        start, gpus = self.placed[job.id]
-        end = start + duration_of(job, len(gpus))
-        return Placement.trusted(id=job.id, start=start, end=end, gpus=gpus)
-
-    def _unplaced(self, job: Job) -> Unplaced:
-        return Unplaced.trusted(id=job.id, reason=self.reasons.get(job.id, WORTH_MORE))
 
 
 @dataclass(frozen=True)
@@ -127,10 +139,10 @@ def decayed_steps(problem: Problem, start: int, end: int) -> float:
     return float((decay**start - decay**end) / (1.0 - decay))
 
 
-def decay_weights(problem: Problem) -> list[float]:
+@lru_cache(maxsize=8)
+def decay_weights(steps: int, decay: float) -> tuple[float, ...]:
     """Return T + 1 sums Σ decay^k over k < t: the weight of one GPU held in [a, b) is the difference of two of them."""
-    steps, decay = problem.horizon.steps, problem.objective.decay
-    return [0.0, *accumulate(accumulate(repeat(decay, steps - 1), mul, initial=1.0))]
+    return 0.0, *accumulate(accumulate(repeat(decay, steps - 1), mul, initial=1.0))
 
 
 def available_cells(problem: Problem) -> int:

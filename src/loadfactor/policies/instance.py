@@ -7,13 +7,15 @@ them: they are part of the grid), O options (a job, a size and a pool of alike G
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from loadfactor.model import Job, Problem, Service
 from loadfactor.policies.blocks import Starts
-from loadfactor.policies.catalogue import Catalogue, catalogue_of
+from loadfactor.policies.catalogue import Catalogue, Option, catalogue_of
 from loadfactor.policies.draft import decay_weights
 from loadfactor.policies.occupancy import Bits, empty_grid, with_summary
 
@@ -52,8 +54,6 @@ class Instance:
     options: Ints
     density: Floats
     """(m,) what a job earns on a GPU in a step: its priority, the order in which a search starts."""
-    largest: Floats
-    """(m,) the most GPUs that a job can use."""
     mean_worth: float
     """The mean worth of a job that starts at once, the unit of temperatures."""
     reward: Floats
@@ -79,11 +79,15 @@ def compile_problem(problem: Problem) -> Instance:
     steps = problem.horizon.steps
     catalogue = catalogue_of(problem)
     waiting = [job for job in problem.jobs if job.running is None]
-    jobs, options, reward = _options(problem, waiting, catalogue)
-    services = [service_row(service, problem.cluster.gpu_count, catalogue) for service in problem.services]
+    jobs, options = _options(waiting, steps, problem.horizon.finish_inside, catalogue)
+    density = np.array([job.priority for job in waiting], dtype=np.float64)
+    reward = np.repeat(density, jobs[:, LAST_OPTION] - jobs[:, FIRST_OPTION]) * options[:, SIZE]
+    services = problem.services
+    penalty, gpu_count = problem.objective.realtime_penalty, problem.cluster.gpu_count
+    rows = _matrix([*chain.from_iterable(service_row(service, gpu_count, catalogue) for service in services)], 6)
     busy = empty_grid(problem)
-    weight = np.array(decay_weights(problem))
-    price = np.array([problem.objective.realtime_penalty * service.priority for service in problem.services])
+    weight = _weight(steps, problem.objective.decay)
+    price = np.array([penalty * service.priority for service in services], dtype=np.float64)
     return Instance(
         problem=problem,
         steps=steps,
@@ -96,70 +100,69 @@ def compile_problem(problem: Problem) -> Instance:
         free=_free(busy, catalogue, steps),
         jobs=jobs,
         options=options,
-        density=np.array([job.priority for job in waiting], dtype=np.float64),
-        largest=np.array([job.gpus.max for job in waiting], dtype=np.float64),
+        density=density,
         mean_worth=_mean_worth(options, reward, weight),
         reward=reward,
         starts=catalogue.starts,
         weight=weight,
-        services=_matrix(services, 6),
-        demand=_matrix([service.demand for service in problem.services], steps),
-        price=price.astype(np.float64),
+        services=rows,
+        demand=_matrix([*chain.from_iterable(service.demand for service in services)], steps),
+        price=price,
         by_price=np.argsort(-price, kind="stable"),
-        service_pools=_service_pools(problem, catalogue),
+        service_pools=_service_pools(services, rows, catalogue),
         held=_held(problem),
     )
 
 
-def _matrix(rows: list[tuple[int, ...]], columns: int) -> Ints:
-    return np.array(rows, dtype=np.int64) if rows else np.empty((0, columns), dtype=np.int64)
+def _matrix(cells: list[int], columns: int) -> Ints:
+    return np.array(cells, dtype=np.int64).reshape(-1, columns)
+
+
+@lru_cache(maxsize=8)
+def _weight(steps: int, decay: float) -> Floats:
+    return np.array(decay_weights(steps, decay))
 
 
 def _mean_worth(options: Ints, reward: Floats, weight: Floats) -> float:
     if not len(options):
         return 1.0
-    return float((reward * weight[np.minimum(options[:, DURATION], len(weight) - 1)]).mean()) or 1.0
+    return float(reward @ weight[np.minimum(options[:, DURATION], len(weight) - 1)]) / len(reward) or 1.0
 
 
 def _free(busy: Bits, catalogue: Catalogue, steps: int) -> Ints:
     """Return the (P, T) GPUs that `busy` leaves free."""
-    sizes = np.bincount(catalogue.pool_of_gpu, minlength=catalogue.pools)
-    free = np.repeat(sizes[:, None], steps, axis=1)
-    rows = np.flatnonzero(busy.any(axis=1))
-    if len(rows):
+    free = np.repeat(catalogue.gpus_of_pool[:, None], steps, axis=1)
+    if busy.any():
+        rows = np.flatnonzero(busy.any(axis=1))
         bits = np.unpackbits(busy[rows].view(np.uint8), axis=1, bitorder="little")[:, :steps]
         np.subtract.at(free, catalogue.pool_of_gpu[rows], bits.astype(np.int64))
     return free
 
 
-def _options(problem: Problem, waiting: list[Job], catalogue: Catalogue) -> tuple[Ints, Ints, Floats]:
-    """Return the rows of `jobs`, `options` and `reward`; jobs of the same shape share the work of finding blocks."""
-    steps, inside = problem.horizon.steps, problem.horizon.finish_inside
-    shapes: dict[tuple[object, ...], list[tuple[int, ...]]] = {}
-    jobs: list[tuple[int, ...]] = []
-    options: list[tuple[int, ...]] = []
-    reward: list[float] = []
+def _options(waiting: list[Job], steps: int, inside: bool, catalogue: Catalogue) -> tuple[Ints, Ints]:
+    """Return the rows of `jobs` and of `options`."""
+    jobs: list[int] = []
+    options: list[Option] = []
     for job in waiting:
-        gpus = job.gpus
-        shape = (gpus.min, gpus.max, job.duration, job.work, job.gpu_types, job.gpu_memory_gib)
-        if shape not in shapes:
-            shapes[shape] = options_of_job(job, steps, inside, catalogue)
         first, submit = len(options), job.submit
-        for option in shapes[shape]:
-            if option[LAST_START] >= submit:
-                options.append(option)
-                reward.append(job.priority * option[SIZE])
-        jobs.append((min(submit, steps), first, len(options)))
-    return _matrix(jobs, 3), _matrix(options, 6), np.array(reward, dtype=np.float64)
+        rows = options_of_job(job, steps, inside, catalogue)
+        options += [row for row in rows if row[LAST_START] >= submit] if submit else rows
+        jobs += min(submit, steps), first, len(options)
+    return _matrix(jobs, 3), _matrix([*chain.from_iterable(options)], 6)
 
 
-def options_of_job(job: Job, steps: int, inside: bool, catalogue: Catalogue) -> list[tuple[int, ...]]:
-    """Return the rows of `options` for a job, whatever its submit."""
-    rows: list[tuple[int, ...]] = []
-    for size in catalogue.table.sizes(job):
-        duration = job.duration_at(size)
-        last = steps - (duration if inside else 1)
-        rows += [(size, duration, last, *group) for group in catalogue.blocks(job, size)]
+def options_of_job(job: Job, steps: int, inside: bool, catalogue: Catalogue) -> list[Option]:
+    """Return the rows of `options` for a job, whatever its submit; the catalogue keeps them for jobs of that shape."""
+    gpus = job.gpus
+    shape = (gpus.min, gpus.max, job.duration, job.work, job.gpu_types, job.gpu_memory_gib, steps, inside)
+    rows = catalogue.options.get(shape)
+    if rows is None:
+        rows = []
+        for size in catalogue.table.sizes(job):
+            duration = job.duration_at(size)
+            last = steps - (duration if inside else 1)
+            rows += [(size, duration, last, *group) for group in catalogue.blocks(job, size)]
+        catalogue.keep_options(shape, rows)
     return rows
 
 
@@ -171,16 +174,13 @@ def service_row(service: Service, gpu_count: int, catalogue: Catalogue) -> tuple
     return service.max_swap, most, held, *catalogue.gpus(service), pool
 
 
-def _service_pools(problem: Problem, catalogue: Catalogue) -> npt.NDArray[np.bool_]:
-    suits = np.ones((len(problem.services), catalogue.pools), dtype=np.bool_)
-    if catalogue.pools > 1:
-        _, example = np.unique(catalogue.pool_of_gpu, return_index=True)
-        for row, service in enumerate(problem.services):
-            suits[row] = catalogue.table.suitable_gpus(service)[example]
-    else:
-        for row, service in enumerate(problem.services):
-            low, high = catalogue.gpus(service)
-            suits[row] = low < high
+def _service_pools(services: tuple[Service, ...], rows: Ints, catalogue: Catalogue) -> npt.NDArray[np.bool_]:
+    if catalogue.pools == 1:
+        return rows[:, FIRST_GPU : FIRST_GPU + 1] < rows[:, LAST_GPU : LAST_GPU + 1]
+    _, example = np.unique(catalogue.pool_of_gpu, return_index=True)
+    suits = np.empty((len(services), catalogue.pools), dtype=np.bool_)
+    for row, service in enumerate(services):
+        suits[row] = catalogue.table.suitable_gpus(service)[example]
     return suits
 
 

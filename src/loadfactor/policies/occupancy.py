@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from loadfactor.model import Problem
+from loadfactor.policies.compiled import inner, kernel
 
 Bits = npt.NDArray[np.uint64]
 WORD = 64
@@ -50,7 +50,7 @@ def word_mask(low: int, high: int) -> int:
     return ((1 << (high - low)) - 1) << low if low < high else 0
 
 
-@njit(cache=True)
+@inner
 def lowest_bit(word: np.uint64) -> int:
     """Return the position of the lowest set bit of a word that is not 0."""
     isolated = word & (~word + np.uint64(1))
@@ -58,7 +58,7 @@ def lowest_bit(word: np.uint64) -> int:
     return position
 
 
-@njit(cache=True)
+@inner
 def highest_bit(word: np.uint64) -> int:
     """Return the position of the highest set bit of a word that is not 0."""
     for shift in (1, 2, 4, 8, 16, 32):
@@ -66,7 +66,7 @@ def highest_bit(word: np.uint64) -> int:
     return lowest_bit(word ^ (word >> np.uint64(1)))
 
 
-@njit(cache=True)
+@inner
 def mask_between(low: int, high: int) -> np.uint64:
     """Return a word with the bits [low, high) set, clipped to 0 and 64."""
     if low < 0:
@@ -78,7 +78,7 @@ def mask_between(low: int, high: int) -> np.uint64:
     return (~np.uint64(0) >> np.uint64(64 - high + low)) << np.uint64(low)
 
 
-@njit(cache=True)
+@inner
 def next_busy(busy: Bits, gpu: int, size: int, step: int, steps: int) -> int:
     """Return the first step >= `step` at which any GPU of the block is taken, or `steps`."""
     word = step >> 6
@@ -95,7 +95,7 @@ def next_busy(busy: Bits, gpu: int, size: int, step: int, steps: int) -> int:
     return steps
 
 
-@njit(cache=True)
+@inner
 def next_free(busy: Bits, gpu: int, size: int, step: int, steps: int) -> int:
     """Return the first step >= `step` at which no GPU of the block is taken, or `steps`."""
     word = step >> 6
@@ -112,7 +112,7 @@ def next_free(busy: Bits, gpu: int, size: int, step: int, steps: int) -> int:
     return steps
 
 
-@njit(cache=True)
+@kernel
 def earliest_in_block(busy: Bits, gpu: int, size: int, duration: int, first: int, last: int, steps: int) -> int:
     """Return the first start in [first, last] at which the block is free for `duration` steps, or -1."""
     words = busy.shape[1]
@@ -133,7 +133,7 @@ def earliest_in_block(busy: Bits, gpu: int, size: int, duration: int, first: int
     return NOWHERE
 
 
-@njit(cache=True)
+@kernel
 def earliest_run(low: np.uint64, high: np.uint64, length: int, first: int, last: int) -> int:
     """Return the first position in [first, last] at which `length` clear bits of the 128-bit word begin, or -1.
 
@@ -159,7 +159,7 @@ def earliest_run(low: np.uint64, high: np.uint64, length: int, first: int, last:
     return NOWHERE
 
 
-@njit(cache=True)
+@kernel
 def earliest_start(
     busy: Bits, starts: npt.NDArray[np.int64], size: int, duration: int, first: int, last: int, steps: int
 ) -> tuple[int, int]:
@@ -176,7 +176,7 @@ def earliest_start(
     return best_start, best_gpu
 
 
-@njit(cache=True)
+@kernel
 def take(busy: Bits, gpu: int, size: int, start: int, end: int) -> None:
     """Mark the block as taken in the steps [start, end)."""
     for word in range(start >> 6, min(busy.shape[1], ((end - 1) >> 6) + 1)):
@@ -185,7 +185,7 @@ def take(busy: Bits, gpu: int, size: int, start: int, end: int) -> None:
             busy[other, word] |= mask
 
 
-@njit(cache=True)
+@kernel
 def release(busy: Bits, gpu: int, size: int, start: int, end: int) -> None:
     """Mark the block as free in the steps [start, end)."""
     for word in range(start >> 6, min(busy.shape[1], ((end - 1) >> 6) + 1)):
@@ -207,7 +207,7 @@ def with_summary(busy: Bits, first_of_node: npt.NDArray[np.int64]) -> Bits:
     return grid
 
 
-@njit(cache=True)
+@kernel
 def summarise(grid: Bits, first_of_node: npt.NDArray[np.int64], low: int, high: int) -> None:
     """Write the OR and AND rows of the nodes [low, high)."""
     nodes = len(first_of_node) - 1
@@ -222,7 +222,7 @@ def summarise(grid: Bits, first_of_node: npt.NDArray[np.int64], low: int, high: 
             grid[gpus + nodes + node, word] = every
 
 
-@njit(cache=True)
+@kernel
 def take_block(
     grid: Bits,
     node_of_gpu: npt.NDArray[np.int64],
@@ -237,7 +237,7 @@ def take_block(
     summarise(grid, first_of_node, node_of_gpu[gpu], node_of_gpu[gpu + size - 1] + 1)
 
 
-@njit(cache=True)
+@kernel
 def release_block(
     grid: Bits,
     node_of_gpu: npt.NDArray[np.int64],

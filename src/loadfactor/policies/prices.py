@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from loadfactor.model import Problem
+from loadfactor.policies.compiled import inner, kernel
 from loadfactor.policies.draft import decayed_steps
 from loadfactor.policies.instance import (
     DURATION,
@@ -69,7 +69,7 @@ def _running_reward(problem: Problem) -> float:
     )
 
 
-@njit(cache=True)
+@kernel
 def improve_prices(
     iterations: int,
     target: float,
@@ -123,7 +123,7 @@ def improve_prices(
     return best
 
 
-@njit(cache=True)
+@inner
 def _priced(
     price: Floats,
     usage: Floats,
@@ -168,7 +168,7 @@ def _priced(
     return bound + _serve_priced(price, usage, services, demand, penalty, service_pools)
 
 
-@njit(cache=True)
+@inner
 def _serve_priced(
     price: Floats,
     usage: Floats,

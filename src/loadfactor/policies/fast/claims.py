@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from loadfactor.policies.blocks import Starts
+from loadfactor.policies.compiled import inner
 from loadfactor.policies.fast.counts import random_below
 from loadfactor.policies.instance import (
     DURATION,
@@ -30,7 +30,7 @@ MOST_CLAIMED = 16
 TRIES = 6
 
 
-@njit(cache=True)
+@inner
 def choose_claim(
     moved: Ints,
     focus: Ints,
@@ -74,7 +74,7 @@ def choose_claim(
     return number
 
 
-@njit(cache=True)
+@inner
 def _claimant(focus: Ints, jobs: Ints, begin: Ints, where: Ints, random: npt.NDArray[np.uint64]) -> int:
     """Return a job that is left out or starts after its submit, or -1."""
     for _ in range(TRIES):
@@ -86,7 +86,7 @@ def _claimant(focus: Ints, jobs: Ints, begin: Ints, where: Ints, random: npt.NDA
     return NOWHERE
 
 
-@njit(cache=True)
+@inner
 def _meeting(
     job: int,
     start: int,
@@ -115,7 +115,7 @@ def _meeting(
     return count
 
 
-@njit(cache=True)
+@inner
 def _cheapest_block(
     option: int,
     start: int,

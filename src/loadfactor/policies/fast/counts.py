@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from loadfactor.policies.compiled import inner, kernel
 from loadfactor.policies.instance import (
     DURATION,
     FIRST_OPTION,
@@ -34,7 +34,7 @@ NONE = -1
 ANY = -1
 
 
-@njit(cache=True)
+@inner
 def random_below(state: npt.NDArray[np.uint64], bound: int) -> int:
     """Return a random integer in [0, bound) (xorshift64*, Vigna 2016)."""
     x = state[0]
@@ -46,7 +46,7 @@ def random_below(state: npt.NDArray[np.uint64], bound: int) -> int:
     return (np.int64(number) * bound) >> 31  # type: ignore[return-value]  # an integer once compiled
 
 
-@njit(cache=True)
+@inner
 def copy(source: Ints, target: Ints) -> None:
     """Copy a matrix; a loop, because compiling a slice assignment takes seconds."""
     for row in range(source.shape[0]):
@@ -54,7 +54,7 @@ def copy(source: Ints, target: Ints) -> None:
             target[row, column] = source[row, column]
 
 
-@njit(cache=True)
+@inner
 def keep_for_held(sign: int, first: int, services: Ints, free: Ints) -> None:
     """Take out of `free` (sign 1) what the services from `first` on cannot give back yet, or put back that of one (-1).
 
@@ -69,7 +69,7 @@ def keep_for_held(sign: int, first: int, services: Ints, free: Ints) -> None:
             free[services[service, HELD_POOL], t] -= sign * bound
 
 
-@njit(cache=True)
+@kernel
 def serve(
     aims: Ints, services: Ints, service_pools: npt.NDArray[np.bool_], base: Ints, free: Ints, curves: Ints
 ) -> None:
@@ -116,7 +116,7 @@ def serve(
                 wanted -= given
 
 
-@njit(cache=True)
+@inner
 def shortfall_cost(demand: Ints, price: Floats, curves: Ints) -> float:
     """Return the penalty of the demand that `curves` (S, P, T) leaves unmet."""
     cost = 0.0
@@ -130,7 +130,7 @@ def shortfall_cost(demand: Ints, price: Floats, curves: Ints) -> float:
     return cost
 
 
-@njit(cache=True)
+@inner
 def earliest_count(free: Ints, pool: int, size: int, duration: int, first: int, last: int) -> int:
     """Return the first start in [first, last] at which `size` GPUs of the pool stay free long enough, or -1."""
     steps = free.shape[1]
@@ -145,7 +145,7 @@ def earliest_count(free: Ints, pool: int, size: int, duration: int, first: int, 
     return start if start <= last else NONE
 
 
-@njit(cache=True)
+@inner
 def decode(
     order: Ints,
     sizes: Ints,
@@ -188,7 +188,7 @@ def decode(
     return total
 
 
-@njit(cache=True)
+@inner
 def move_jobs(order: Ints, sizes: Ints, jobs: Ints, options: Ints, begin: Ints, random: npt.NDArray[np.uint64]) -> None:
     """Let a job that waits or is left out choose earlier, swap two jobs, or change the size of a moldable one."""
     count = len(order)
@@ -216,7 +216,7 @@ def move_jobs(order: Ints, sizes: Ints, jobs: Ints, options: Ints, begin: Ints, 
     order[j] = job
 
 
-@njit(cache=True)
+@inner
 def move_aim(aims: Ints, demand: Ints, random: npt.NDArray[np.uint64]) -> None:
     """Lower the aim of a service by one GPU around a random step as far as it is that high, or restore it there."""
     service, t = random_below(random, demand.shape[0]), random_below(random, demand.shape[1])
@@ -240,7 +240,7 @@ def move_aim(aims: Ints, demand: Ints, random: npt.NDArray[np.uint64]) -> None:
         low += 1
 
 
-@njit(cache=True)
+@kernel
 def anneal(
     iterations: int,
     heat: float,

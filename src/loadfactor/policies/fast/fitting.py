@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from loadfactor.policies.blocks import Starts
+from loadfactor.policies.compiled import inner, kernel
 from loadfactor.policies.fast.counts import random_below
 from loadfactor.policies.instance import Floats, Ints
 
@@ -22,7 +22,7 @@ MISALIGNED = 8
 BLOCKED = 1e300
 
 
-@njit(cache=True)
+@inner
 def place_free(items: Ints, order: Ints, starts: Starts, owner: Ints, where: Ints) -> None:
     """Place each item, in `order`, on the best free block; write its first GPU, or -1, to `where`.
 
@@ -34,7 +34,7 @@ def place_free(items: Ints, order: Ints, starts: Starts, owner: Ints, where: Int
             _write(owner, items, item, where[item], item)
 
 
-@njit(cache=True)
+@kernel
 def fit(
     attempts: int,
     items: Ints,
@@ -86,7 +86,7 @@ def fit(
     return least
 
 
-@njit(cache=True)
+@inner
 def _lost(where: Ints, cost: Floats) -> float:
     lost = 0.0
     for item in range(len(where)):
@@ -95,14 +95,14 @@ def _lost(where: Ints, cost: Floats) -> float:
     return lost
 
 
-@njit(cache=True)
+@inner
 def _write(owner: Ints, items: Ints, item: int, gpu: int, value: int) -> None:
     for other in range(gpu, gpu + items[item, ITEM_SIZE]):
         for t in range(items[item, ITEM_START], items[item, ITEM_END]):
             owner[other, t] = value
 
 
-@njit(cache=True)
+@inner
 def _best_free(items: Ints, item: int, starts: Starts, owner: Ints) -> int:
     """Return the first GPU of the free block that leaves the least idle time around the item, or -1."""
     best, least = NOWHERE, 1 << 30
@@ -128,7 +128,7 @@ def _best_free(items: Ints, item: int, starts: Starts, owner: Ints) -> int:
     return best
 
 
-@njit(cache=True)
+@inner
 def _is_free(owner: Ints, gpu: int, size: int, start: int, end: int) -> bool:
     for other in range(gpu, gpu + size):
         for t in range(start, end):
@@ -137,7 +137,7 @@ def _is_free(owner: Ints, gpu: int, size: int, start: int, end: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@inner
 def _cheapest(
     items: Ints, item: int, starts: Starts, owner: Ints, penalty: Floats, stamp: Ints, random: npt.NDArray[np.uint64]
 ) -> int:
@@ -170,7 +170,7 @@ def _cheapest(
     return best
 
 
-@njit(cache=True)
+@inner
 def _eject(items: Ints, item: int, gpu: int, owner: Ints, where: Ints, pool: Ints, waiting: int) -> int:
     """Throw everybody out of the block and into the pool; return the new size of the pool."""
     for other in range(gpu, gpu + items[item, ITEM_SIZE]):
@@ -184,7 +184,7 @@ def _eject(items: Ints, item: int, gpu: int, owner: Ints, where: Ints, pool: Int
     return waiting
 
 
-@njit(cache=True)
+@inner
 def _resettle(items: Ints, starts: Starts, owner: Ints, where: Ints, pool: Ints, waiting: int) -> int:
     """Place whoever of the pool fits somewhere without ejecting; return the new size of the pool."""
     kept = 0
@@ -200,7 +200,7 @@ def _resettle(items: Ints, starts: Starts, owner: Ints, where: Ints, pool: Ints,
     return kept
 
 
-@njit(cache=True)
+@inner
 def _rebuild(items: Ints, best: Ints, owner: Ints, where: Ints) -> None:
     """Return to the best state."""
     for item in range(len(items)):

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from loadfactor.policies.compiled import inner, kernel
 from loadfactor.policies.fast.serving import level_at
-from loadfactor.policies.instance import HELD, MAX_GPUS, MAX_SWAP, Floats, Ints
+from loadfactor.policies.instance import HELD, MAX_GPUS, MAX_SWAP, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy, take
 
 COMPARED = 128
 """Free GPUs compared before the one that stays free longest among them is taken."""
 
 
-@njit(cache=True)
+@kernel
 def hand_out(
     sequence: Ints,
     curves: Ints,
@@ -94,7 +94,7 @@ def hand_out(
     return count
 
 
-@njit(cache=True)
+@inner
 def _insert(mine: Ints, until: Ints, since: Ints, number: int, gpu: int, reach: int, t: int) -> int:
     """Insert a GPU into the list of those held, sorted by the step at which others need them."""
     i = number
@@ -105,7 +105,7 @@ def _insert(mine: Ints, until: Ints, since: Ints, number: int, gpu: int, reach: 
     return number + 1
 
 
-@njit(cache=True)
+@inner
 def _must_release(until: Ints, number: int, cap: int, t: int, steps: int) -> int:
     """Return how many must go now so that the i-th to be needed, at step d < T, satisfies i <= cap·(d - t)."""
     most = 0
@@ -116,7 +116,7 @@ def _must_release(until: Ints, number: int, cap: int, t: int, steps: int) -> int
     return most
 
 
-@njit(cache=True)
+@inner
 def _keepable(until: Ints, number: int, reach: int, cap: int, t: int, steps: int) -> bool:
     """Return whether a GPU needed by others at step `reach` can be added without breaking the deadline test."""
     if reach >= steps:
@@ -130,7 +130,7 @@ def _keepable(until: Ints, number: int, reach: int, cap: int, t: int, steps: int
     return earlier + 1 <= cap * (reach - t)
 
 
-@njit(cache=True)
+@inner
 def _own_free(
     service: int,
     t: int,
@@ -154,7 +154,7 @@ def _own_free(
     return best, reach
 
 
-@njit(cache=True)
+@inner
 def _longest_free(
     service: int,
     t: int,
@@ -177,51 +177,3 @@ def _longest_free(
         if best != NOWHERE and (reach >= steps or compared >= COMPARED):
             break
     return best, reach
-
-
-@njit(cache=True)
-def keeps_caps(changes: Ints, services: Ints) -> bool:
-    """Return whether no step of `changes`, sorted by service and step, swaps more GPUs than its cap (R4)."""
-    row = 0
-    while row < len(changes):
-        service, t, first = changes[row, 0], changes[row, 1], row
-        while row < len(changes) and changes[row, 0] == service and changes[row, 1] == t:
-            row += 1
-        free = t == 0 and services[service, HELD] < 0
-        if row - first > services[service, MAX_SWAP] and not free:
-            return False
-    return True
-
-
-@njit(cache=True)
-def unmet_cost(changes: Ints, services: Ints, demand: Ints, price: Floats) -> float:
-    """Return the penalty of the demand that is unmet when the services hold what `changes` give them."""
-    cost, row = 0.0, 0
-    for service in range(demand.shape[0]):
-        held = max(0, services[service, HELD])
-        for t in range(demand.shape[1]):
-            while row < len(changes) and changes[row, 0] == service and changes[row, 1] == t:
-                held += changes[row, 3]
-                row += 1
-            cost += price[service] * max(0, demand[service, t] - held)
-    return cost
-
-
-@njit(cache=True)
-def mark(changes: Ints, service: int, held: Ints, steps: int, target: Bits) -> None:
-    """Set the bits of `target` (N, W) where the service holds a GPU after its `changes`, which are sorted by step."""
-    since = np.full(len(held), NOWHERE, dtype=np.int64)
-    for gpu in range(len(held)):
-        if held[gpu] == service:
-            since[gpu] = 0
-    for row in range(len(changes)):
-        t, gpu = changes[row, 1], changes[row, 2]
-        if changes[row, 3] > 0:
-            since[gpu] = t
-        else:
-            if since[gpu] != NOWHERE and since[gpu] < t:
-                take(target, gpu, 1, since[gpu], t)
-            since[gpu] = NOWHERE
-    for gpu in range(len(held)):
-        if since[gpu] != NOWHERE:
-            take(target, gpu, 1, since[gpu], steps)

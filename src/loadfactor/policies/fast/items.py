@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from loadfactor.policies.fast.fitting import CLOSED, FREE
+from loadfactor.policies.blocks import Starts
+from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.fast.fitting import CLOSED, FREE, place_free
 from loadfactor.policies.instance import DURATION, FIRST_BLOCK, FIRST_GPU, LAST_BLOCK, LAST_GPU, SIZE, Floats, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits, take
 
@@ -13,7 +14,51 @@ PATCHABLE = 1.0
 """What a service's interval without a GPU of its own counts, as a share of its demand's price: swaps can patch it."""
 
 
-@njit(cache=True)
+@kernel
+def place_items(
+    chosen: Ints,
+    begin: Ints,
+    options: Ints,
+    reward: Floats,
+    weight: Floats,
+    intervals: Ints,
+    services: Ints,
+    price: Floats,
+    starts: Starts,
+    grid: Bits,
+    owner: Ints,
+) -> tuple[Ints, Floats, Ints]:
+    """Place what the counts decided on free blocks, the bulkiest first; return (items, cost, first GPU or -1).
+
+    `owner` (N, T) receives the item of every cell (see `loadfactor.policies.fast.fitting`).
+    """
+    most = len(chosen) + len(intervals)
+    items, cost, volume = np.empty((most, 6), dtype=np.int64), np.empty(most), np.empty(most)
+    count = list_items(chosen, begin, options, reward, weight, intervals, services, price, items, cost, volume)
+    items, cost = items[:count], cost[:count]
+    cells_of(grid, owner)
+    where = np.empty(count, dtype=np.int64)
+    place_free(items, _ascending(volume, count), starts, owner, where)
+    return items, cost, where
+
+
+@inner
+def _ascending(key: Floats, count: int) -> Ints:
+    """Return the positions of the first `count` keys in ascending order (a stable insertion sort).
+
+    Items are few and numpy's sort takes two seconds to compile.
+    """
+    order = np.empty(count, dtype=np.int64)
+    for i in range(count):
+        j = i
+        while j > 0 and key[order[j - 1]] > key[i]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = i
+    return order
+
+
+@inner
 def list_items(
     chosen: Ints,
     begin: Ints,
@@ -56,7 +101,7 @@ def list_items(
     return count
 
 
-@njit(cache=True)
+@inner
 def cells_of(grid: Bits, owner: Ints) -> None:
     """Write CLOSED to the cells of `owner` (N, T) that `grid` has taken, and FREE to the others."""
     for gpu in range(owner.shape[0]):
@@ -65,7 +110,7 @@ def cells_of(grid: Bits, owner: Ints) -> None:
             owner[gpu, t] = CLOSED if taken else FREE
 
 
-@njit(cache=True)
+@kernel
 def mark_items(items: Ints, found: Ints, grid: Bits, reserved: Bits, where: Ints, intervals: Ints) -> None:
     """Take the blocks that were found: jobs' first GPUs go to `where`, those of intervals to their last column."""
     for i in range(len(items)):

@@ -5,9 +5,8 @@ Everything here works on a grid of bits (see `loadfactor.policies.occupancy`) an
 
 from __future__ import annotations
 
-from numba import njit
-
 from loadfactor.policies.blocks import Starts
+from loadfactor.policies.compiled import inner
 from loadfactor.policies.fast.counts import earliest_count
 from loadfactor.policies.instance import (
     DURATION,
@@ -41,7 +40,7 @@ MISALIGNED = 8
 """Idle steps a GPU that a misaligned block is taken to cost."""
 
 
-@njit(cache=True)
+@inner
 def idle_around(busy: Bits, gpu: int, start: int, end: int, steps: int) -> int:
     """Return the idle steps of the GPU just before `start` and just after `end`, within the words of these two."""
     word = start >> 6
@@ -55,7 +54,7 @@ def idle_around(busy: Bits, gpu: int, start: int, end: int, steps: int) -> int:
     return idle + until - end
 
 
-@njit(cache=True)
+@inner
 def misfit(grid: Bits, row: int, count: int, aligned: bool, start: int, end: int, steps: int) -> int:
     """Return how much idle time a block would leave around [start, end): the less, the better the fit.
 
@@ -68,7 +67,7 @@ def misfit(grid: Bits, row: int, count: int, aligned: bool, start: int, end: int
     return gap
 
 
-@njit(cache=True)
+@inner
 def rows_of(gpu: int, size: int, node_of_gpu: Ints, first_of_node: Ints) -> tuple[int, int]:
     """Return (row, count) of the rows of the grid whose OR says when the block is taken.
 
@@ -80,7 +79,7 @@ def rows_of(gpu: int, size: int, node_of_gpu: Ints, first_of_node: Ints) -> tupl
     return gpu, size
 
 
-@njit(cache=True)
+@inner
 def earliest_best(
     grid: Bits,
     node_of_gpu: Ints,
@@ -122,7 +121,7 @@ def earliest_best(
     return best, gpu_of_best
 
 
-@njit(cache=True)
+@inner
 def insert(
     job: int,
     grid: Bits,

@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from loadfactor.policies.blocks import Starts
+from loadfactor.policies.compiled import inner, kernel
 from loadfactor.policies.fast.claims import MOST_CLAIMED, choose_claim
 from loadfactor.policies.fast.counts import random_below
 from loadfactor.policies.fast.packing import insert
@@ -31,7 +31,7 @@ MOST_ADDED = 5
 ROOM = max(MOST_REMOVED + MOST_ADDED + 2, MOST_CLAIMED + 1)
 
 
-@njit(cache=True)
+@kernel
 def insert_all(
     order: Ints,
     grid: Bits,
@@ -57,7 +57,47 @@ def insert_all(
     return total
 
 
-@njit(cache=True)
+@kernel
+def complete(
+    order: Ints,
+    grid: Bits,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
+    pool_of_gpu: Ints,
+    free: Ints,
+    jobs: Ints,
+    options: Ints,
+    reward: Floats,
+    starts: Starts,
+    weight: Floats,
+    chosen: Ints,
+    begin: Ints,
+    where: Ints,
+) -> float:
+    """Place the jobs that have no block yet, in `order`; return what all of them earn. `free` (P, T) is overwritten."""
+    for job in order:
+        if where[job] == NOWHERE:
+            count_free(grid, pool_of_gpu, free)
+            insert_all(
+                order,
+                grid,
+                node_of_gpu,
+                first_of_node,
+                free,
+                jobs,
+                options,
+                reward,
+                starts,
+                weight,
+                chosen,
+                begin,
+                where,
+            )
+            break
+    return total_worth(options, reward, weight, chosen, begin, where)
+
+
+@kernel
 def count_free(grid: Bits, pool_of_gpu: Ints, free: Ints) -> None:
     """Write the number of free GPUs of every pool and step to `free` (P, T)."""
     for pool in range(free.shape[0]):
@@ -74,7 +114,7 @@ def count_free(grid: Bits, pool_of_gpu: Ints, free: Ints) -> None:
                 idle &= idle - np.uint64(1)
 
 
-@njit(cache=True)
+@kernel
 def total_worth(options: Ints, reward: Floats, weight: Floats, chosen: Ints, begin: Ints, where: Ints) -> float:
     """Return what all placed jobs add to the objective."""
     total = 0.0
@@ -84,7 +124,7 @@ def total_worth(options: Ints, reward: Floats, weight: Floats, chosen: Ints, beg
     return total
 
 
-@njit(cache=True)
+@inner
 def worth(job: int, options: Ints, reward: Floats, weight: Floats, chosen: Ints, begin: Ints) -> float:
     """Return what the placed job adds to the objective."""
     option, start = chosen[job], begin[job]
@@ -93,7 +133,7 @@ def worth(job: int, options: Ints, reward: Floats, weight: Floats, chosen: Ints,
     return gain
 
 
-@njit(cache=True)
+@kernel
 def improve(
     iterations: int,
     heat: float,
@@ -171,13 +211,13 @@ def improve(
     return best_gain
 
 
-@njit(cache=True)
+@inner
 def _note(best: Ints, chosen: Ints, begin: Ints, where: Ints) -> None:
     for job in range(len(where)):
         best[0, job], best[1, job], best[2, job] = chosen[job], begin[job], where[job]
 
 
-@njit(cache=True)
+@inner
 def _choose(
     moved: Ints,
     focus: Ints,
@@ -231,7 +271,7 @@ def _choose(
     return number
 
 
-@njit(cache=True)
+@inner
 def _among(moved: Ints, number: int, job: int) -> bool:
     for i in range(number):  # noqa: SIM110 - numba compiles no generators
         if moved[i] == job:
@@ -239,7 +279,7 @@ def _among(moved: Ints, number: int, job: int) -> bool:
     return False
 
 
-@njit(cache=True)
+@inner
 def _remove(
     moved: Ints,
     number: int,
@@ -266,7 +306,7 @@ def _remove(
     return old
 
 
-@njit(cache=True)
+@inner
 def _shuffle(
     moved: Ints,
     first: int,
@@ -295,7 +335,7 @@ def _shuffle(
         moved[j], key[j] = job, rank
 
 
-@njit(cache=True)
+@inner
 def _restore(
     moved: Ints,
     number: int,

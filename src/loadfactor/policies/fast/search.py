@@ -8,21 +8,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from loadfactor.policies.fast.changes import changes_of, in_order, keeps_caps, unmet_cost
 from loadfactor.policies.fast.counts import ANY, NONE, anneal, serve
-from loadfactor.policies.fast.fitting import fit, place_free
-from loadfactor.policies.fast.handing import hand_out, keeps_caps, unmet_cost
-from loadfactor.policies.fast.items import cells_of, list_items, mark_items
+from loadfactor.policies.fast.fitting import fit
+from loadfactor.policies.fast.handing import hand_out
+from loadfactor.policies.fast.items import mark_items, place_items
 from loadfactor.policies.fast.layout import Layout
-from loadfactor.policies.fast.relocate import count_free, improve, insert_all, total_worth
-from loadfactor.policies.fast.serving import (
-    changes_of,
-    cut_into_intervals,
-    keep_held_gpus,
-    longest_first,
-    reserve_services,
-)
+from loadfactor.policies.fast.relocate import complete, improve, total_worth
+from loadfactor.policies.fast.serving import lay_intervals, reserve_services
 from loadfactor.policies.instance import Instance, Ints
-from loadfactor.policies.occupancy import Bits, summarise
+from loadfactor.policies.occupancy import Bits
 
 COUNTS_SHARE, FIT_SHARE = 0.25, 0.15
 """Shares of a round's budget for the search in counts and for finding positions; the rest improves positions."""
@@ -32,7 +27,7 @@ COOLING = 0.005
 """Last temperature as a share of the first."""
 MANY_JOBS = 24
 """Jobs from which on placing them by worth finds a better start than the counts do in the same time."""
-TASTES = (0.0, 0.15, 0.3)
+TASTES = (0.15, 0.0, 0.3)
 """Powers of the size tried when jobs are placed by priority and size."""
 LARGE_TASTE = 0.1
 FIRST_CHUNK = 8
@@ -132,7 +127,7 @@ class Search:
         self._search_counts(budget, 0.0 if large else seconds * COUNTS_SHARE)
         starts = [] if large else [self._placed_as_counted(budget, seconds * FIT_SHARE)]
         if large or (self.best is None and len(self.instance.jobs) >= MANY_JOBS):
-            starts += self._placed_by_worth((LARGE_TASTE,) if large else TASTES)
+            starts += self._placed_by_worth(budget, (LARGE_TASTE,) if large else TASTES)
         found = max(starts, key=lambda start: start.reward)
         self._improve(budget, seconds - (time.perf_counter() - begin), found)
 
@@ -162,73 +157,66 @@ class Search:
         self._insert(found, self.state[0])
         return found
 
-    def _placed_by_worth(self, tastes: tuple[float, ...]) -> list[Positions]:
+    def _placed_by_worth(self, budget: Budget, tastes: tuple[float, ...]) -> Iterator[Positions]:
         """Reserve the services, then place the jobs in order of priority times a power of their size.
 
-        A large block is hard to find later, so size counts beside worth; how much differs from problem to problem.
+        A large block is hard to find later, so size counts beside worth; how much differs from problem to problem, so
+        that further tastes are tried while there is time.
         """
         i = self.instance
         empty = self._reserve(lambda found: found.chosen.fill(NONE))
-        placed = [empty.copy() for _ in tastes]
-        for taste, found in zip(tastes, placed, strict=True):
-            self._insert(found, np.argsort(-i.density * i.largest**taste, kind="stable"))
-        return placed
+        largest = np.array([job.gpus.max for job in i.waiting], dtype=np.float64)
+        for taste in tastes:
+            found = empty.copy()
+            self._insert(found, np.argsort(-i.density * largest**taste, kind="stable"))
+            yield found
+            if budget.iterations is None and budget.left() <= 0:
+                break
 
     def _reserve(self, before: Callable[[Positions], None]) -> Positions:
         """Return the grid with the services reserved; `before` may place what should choose first."""
         i = self.instance
-        intervals = np.empty((cut_into_intervals(self.curves, _NO_INTERVALS), 4), dtype=np.int64)
-        cut_into_intervals(self.curves, intervals)
+        closed, grid = i.grid[: len(i.pool_of_gpu)], i.grid.copy()
+        reserved = np.zeros((len(i.services), *closed.shape), dtype=np.uint64)
+        intervals, ranked, whole = lay_intervals(self.curves, i.services, i.held, grid, reserved)
         found = Positions(
-            grid=i.grid.copy(),
-            reserved=np.zeros((len(i.services), len(i.pool_of_gpu), i.grid.shape[1]), dtype=np.uint64),
+            grid=grid,
+            reserved=reserved,
             chosen=self.chosen.copy(),
             begin=self.begin.copy(),
             where=np.full(len(i.jobs), NONE, dtype=np.int64),
             intervals=intervals,
-            fixed=i.grid[: len(i.pool_of_gpu)],
+            fixed=np.empty_like(closed),
         )
-        ranked = longest_first(intervals, i.steps)
-        whole = keep_held_gpus(intervals, ranked, i.services, i.held, found.grid, found.reserved, i.steps)
         before(found)
-        reserved = reserve_services(
-            intervals, ranked, i.service_pools, i.pool_of_gpu, found.grid, found.reserved, i.steps
-        )
-        found.whole = whole and reserved
-        found.fixed = np.bitwise_or.reduce(found.reserved, axis=0) | i.grid[: len(i.pool_of_gpu)]
-        summarise(found.grid, i.first_of_node, 0, len(i.first_of_node) - 1)
+        each_alone = reserve_services(
+            intervals, ranked, i.service_pools, i.pool_of_gpu, grid, reserved, closed, found.fixed, i.first_of_node,
+            i.steps,
+        )  # fmt: skip
+        found.whole = whole and each_alone
         return found
 
     def _insert(self, found: Positions, order: Ints) -> None:
         """Place the jobs that have no block yet, in `order`, and note what all of them earn."""
         i = self.instance
-        if (found.where == NONE).any():
-            free = np.empty_like(i.free)
-            count_free(found.grid, i.pool_of_gpu, free)
-            insert_all(
-                order, found.grid, i.node_of_gpu, i.first_of_node, free, i.jobs, i.options, i.reward, i.starts,
-                i.weight, found.chosen, found.begin, found.where,
-            )  # fmt: skip
-        found.reward = total_worth(i.options, i.reward, i.weight, found.chosen, found.begin, found.where)
+        found.reward = complete(
+            order, found.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, np.empty_like(i.free), i.jobs, i.options,
+            i.reward, i.starts, i.weight, found.chosen, found.begin, found.where,
+        )  # fmt: skip
 
     def _fit(self, budget: Budget, seconds: float, found: Positions) -> None:
         i = self.instance
-        most = len(i.jobs) + len(found.intervals)
-        items, cost, volume = np.empty((most, 6), dtype=np.int64), np.empty(most), np.empty(most)
-        count = list_items(
-            self.chosen, self.begin, i.options, i.reward, i.weight, found.intervals, i.services, i.price,
-            items, cost, volume,
-        )  # fmt: skip
-        items, cost = items[:count], cost[:count]
         owner = np.empty((len(i.pool_of_gpu), i.steps), dtype=np.int64)
-        cells_of(found.grid, owner)
-        where = np.empty(count, dtype=np.int64)
-        place_free(items, np.argsort(volume[:count], kind="stable"), i.starts, owner, where)
-        penalty = cost.copy()
-        until = time.perf_counter() + seconds
-        while fit(FIT_CHUNK, items, cost, penalty, i.starts, owner, self.random, where) > 0:
-            if budget.iterations is not None or time.perf_counter() > until:
-                break
+        items, cost, where = place_items(
+            self.chosen, self.begin, i.options, i.reward, i.weight, found.intervals, i.services, i.price, i.starts,
+            found.grid, owner,
+        )  # fmt: skip
+        if (where == NONE).any() and (seconds > 0 or budget.iterations is not None):
+            penalty = cost.copy()
+            until = time.perf_counter() + seconds
+            while fit(FIT_CHUNK, items, cost, penalty, i.starts, owner, self.random, where) > 0:
+                if budget.iterations is not None or time.perf_counter() > until:
+                    break
         mark_items(items, where, found.grid, found.reserved, found.where, found.intervals)
 
     def _improve(self, budget: Budget, seconds: float, found: Positions) -> None:
@@ -262,9 +250,7 @@ class Search:
         """Yield ways to give the services their GPUs: as reserved, and where that falls short, around the jobs."""
         i = self.instance
         if found.whole:
-            changes = np.empty((2 * len(found.intervals) + int((i.held != NONE).sum()), 4), dtype=np.int64)
-            count = changes_of(found.intervals, i.services, i.held, changes)
-            planned = in_order(changes[:count], i.steps)
+            planned = changes_of(found.intervals, i.services, i.held, i.steps)
             if keeps_caps(planned, i.services):
                 yield planned
                 if (self.aims == i.demand).all():
@@ -283,15 +269,8 @@ class Search:
                 i.by_price, curves, i.services, i.service_pools, i.pool_of_gpu, i.held, tried, found.reserved, changes
             )
             if count <= room:
-                return in_order(changes[:count], i.steps)
+                return in_order(changes, count, len(i.services), i.steps)
             room = count
 
 
-def in_order(changes: Ints, steps: int) -> Ints:
-    """Return the changes by service and step, those at the end of the horizon left out; at a step, the taken first."""
-    inside = changes[changes[:, 1] < steps]
-    return inside[np.lexsort((inside[:, 3], inside[:, 1], inside[:, 0]))]
-
-
-_NO_INTERVALS = np.empty((0, 4), dtype=np.int64)
 _NO_FOCUS = np.empty(0, dtype=np.int64)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from loadfactor.policies.compiled import inner, kernel
 from loadfactor.policies.instance import HELD, Ints
-from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy, take
+from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy, summarise, take
 
 
-@njit(cache=True)
+@inner
 def level_at(curves: Ints, service: int, t: int) -> int:
     """Return the GPUs of all pools that the curve asks for at step t."""
     level = 0
@@ -24,7 +24,7 @@ def level_at(curves: Ints, service: int, t: int) -> int:
     return level
 
 
-@njit(cache=True)
+@inner
 def cut_into_intervals(curves: Ints, intervals: Ints) -> int:
     """Write (service, start, end, -1) of every interval of one GPU to `intervals`; return how many there are.
 
@@ -51,7 +51,20 @@ def cut_into_intervals(curves: Ints, intervals: Ints) -> int:
     return count
 
 
-@njit(cache=True)
+@kernel
+def lay_intervals(curves: Ints, services: Ints, held: Ints, grid: Bits, reserved: Bits) -> tuple[Ints, Ints, bool]:
+    """Return the intervals of the curves, their positions by falling length, and whether each can be whole.
+
+    Those that begin on held GPUs are taken in `grid` and `reserved` (see `keep_held_gpus`).
+    """
+    intervals = np.empty((cut_into_intervals(curves, np.empty((0, 4), dtype=np.int64)), 4), dtype=np.int64)
+    cut_into_intervals(curves, intervals)
+    ranked = longest_first(intervals, curves.shape[2])
+    whole = keep_held_gpus(intervals, ranked, services, held, grid, reserved, curves.shape[2])
+    return intervals, ranked, whole
+
+
+@inner
 def longest_first(intervals: Ints, steps: int) -> Ints:
     """Return the positions of the intervals by falling length (a stable counting sort)."""
     count = len(intervals)
@@ -68,7 +81,7 @@ def longest_first(intervals: Ints, steps: int) -> Ints:
     return ranked
 
 
-@njit(cache=True)
+@inner
 def keep_held_gpus(
     intervals: Ints, ranked: Ints, services: Ints, held: Ints, grid: Bits, reserved: Bits, steps: int
 ) -> bool:
@@ -100,7 +113,7 @@ def keep_held_gpus(
     return whole
 
 
-@njit(cache=True)
+@kernel
 def reserve_services(
     intervals: Ints,
     ranked: Ints,
@@ -108,12 +121,15 @@ def reserve_services(
     pool_of_gpu: Ints,
     grid: Bits,
     reserved: Bits,
+    closed: Bits,
+    fixed: Bits,
+    first_of_node: Ints,
     steps: int,
 ) -> bool:
     """Reserve a GPU for every interval that has none, in the order `ranked`; return whether each got one to itself.
 
-    From the top of the cluster. `grid` holds what is taken already and receives the reservations too, `reserved`
-    (S, N, W) each service's own.
+    From the top of the cluster. `grid` holds what is taken already and receives the reservations too, with its
+    summaries, `reserved` (S, N, W) each service's own, and `fixed` (N, W) all of these and what is `closed`.
     """
     whole = True
     service, start, end, cursor = NOWHERE, 0, 0, 0
@@ -126,34 +142,16 @@ def reserve_services(
         cursor = reserve_highest(service, start, end, cursor, service_pools, pool_of_gpu, grid, reserved, steps)
         intervals[i, 3] = cursor
         whole = whole and cursor != NOWHERE
+    for gpu in range(fixed.shape[0]):
+        for word in range(fixed.shape[1]):
+            fixed[gpu, word] = closed[gpu, word]
+            for other in range(reserved.shape[0]):
+                fixed[gpu, word] |= reserved[other, gpu, word]
+    summarise(grid, first_of_node, 0, len(first_of_node) - 1)
     return whole
 
 
-@njit(cache=True)
-def changes_of(intervals: Ints, services: Ints, held: Ints, changes: Ints) -> int:
-    """Write what giving every interval its GPU changes: rows (service, step, GPU, ±1), in no order; return how many.
-
-    Only for intervals that all have a GPU of their own. The swaps are those of the curve, so R4 holds.
-    """
-    count = 0
-    kept = np.zeros(len(held), dtype=np.bool_)
-    for i in range(len(intervals)):
-        service, start, end, gpu = intervals[i, 0], intervals[i, 1], intervals[i, 2], intervals[i, 3]
-        if start == 0 and held[gpu] == service:
-            kept[gpu] = True
-        else:
-            changes[count, 0], changes[count, 1], changes[count, 2], changes[count, 3] = service, start, gpu, 1
-            count += 1
-        changes[count, 0], changes[count, 1], changes[count, 2], changes[count, 3] = service, end, gpu, -1
-        count += 1
-    for gpu in range(len(held)):
-        if held[gpu] != NOWHERE and not kept[gpu]:
-            changes[count, 0], changes[count, 1], changes[count, 2], changes[count, 3] = held[gpu], 0, gpu, -1
-            count += 1
-    return count
-
-
-@njit(cache=True)
+@inner
 def reserve_highest(
     service: int,
     start: int,

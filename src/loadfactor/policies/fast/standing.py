@@ -10,11 +10,12 @@ import numpy as np
 from loadfactor.model import Job, Plan, Problem, Service
 from loadfactor.policies.catalogue import catalogue_of
 from loadfactor.policies.draft import available_cells
+from loadfactor.policies.fast.changes import in_order, mark
 from loadfactor.policies.fast.counts import NONE, serve
 from loadfactor.policies.fast.evictions import EVICTION_TRIES, MAKING_WAY, cheapest_at, cheapest_evictions
-from loadfactor.policies.fast.handing import hand_out, mark
+from loadfactor.policies.fast.handing import hand_out
 from loadfactor.policies.fast.relocate import count_free, improve, insert_all, total_worth
-from loadfactor.policies.fast.search import POSITIONS_HEAT, in_order
+from loadfactor.policies.fast.search import POSITIONS_HEAT
 from loadfactor.policies.instance import (
     DURATION,
     FIRST_BLOCK,
@@ -248,7 +249,7 @@ class Standing:
             np.array([row]), curves, self.services, i.service_pools, i.pool_of_gpu, self.held, self.grid, self.reserved,
             changes,
         )  # fmt: skip
-        self.changes[row] = in_order(changes[:count], i.steps)
+        self.changes[row] = in_order(changes, count, len(self.services), i.steps)
         self._mark(row)
         self._summarise()
 
