@@ -34,31 +34,33 @@ class Draft:
         """Return the plan document with the metrics computed here; the judge computes them again on its own."""
         placed, reasons = self.placed, self.reasons
         return Plan.trusted(
-            problem=self.problem.name,
-            policy=policy,
-            jobs=tuple(
-                [
-                    Placement.trusted(id=job.id, start=start, end=end, gpus=gpus)
-                    for job, start, end, gpus in self._placements
-                ]
-            ),
-            unplaced=tuple(
-                [
-                    Unplaced.trusted(id=job.id, reason=reasons.get(job.id, WORTH_MORE))
-                    for job in self.problem.jobs
-                    if job.id not in placed
-                ]
-            ),
-            services=tuple(
-                [
-                    ServiceAllocation.trusted(id=service.id, gpus=tuple(allocation))
-                    for service, allocation in zip(self.problem.services, self.held, strict=True)
-                ]
-            ),
-            metrics=self.metrics,
-            bound=bound,
-            optimal=optimal,
-            solve_seconds=solve_seconds,
+            {
+                "problem": self.problem.name,
+                "policy": policy,
+                "jobs": tuple(
+                    [
+                        Placement.trusted({"id": job.id, "start": start, "end": end, "gpus": gpus})
+                        for job, start, end, gpus in self._placements
+                    ]
+                ),
+                "unplaced": tuple(
+                    [
+                        Unplaced.trusted({"id": job.id, "reason": reasons.get(job.id, WORTH_MORE)})
+                        for job in self.problem.jobs
+                        if job.id not in placed
+                    ]
+                ),
+                "services": tuple(
+                    [
+                        ServiceAllocation.trusted({"id": service.id, "gpus": tuple(allocation)})
+                        for service, allocation in zip(self.problem.services, self.held, strict=True)
+                    ]
+                ),
+                "metrics": self.metrics,
+                "bound": bound,
+                "optimal": optimal,
+                "solve_seconds": solve_seconds,
+            }
         )
 
     @cached_property
@@ -88,13 +90,15 @@ class Draft:
         penalty = self.problem.objective.realtime_penalty * sum(figures.weighted_shortfall for figures in services)
         cells += sum(figures.useful for figures in services)
         return Metrics.trusted(
-            utilization=cells / grid if grid else 0.0,
-            value=reward - penalty,
-            batch_reward=reward,
-            shortfall_penalty=penalty,
-            shortfall_gpu_steps=sum(figures.shortfall for figures in services),
-            jobs_finished=finished,
-            churn=sum(figures.churn for figures in services),
+            {
+                "utilization": cells / grid if grid else 0.0,
+                "value": reward - penalty,
+                "batch_reward": reward,
+                "shortfall_penalty": penalty,
+                "shortfall_gpu_steps": sum(figures.shortfall for figures in services),
+                "jobs_finished": finished,
+                "churn": sum(figures.churn for figures in services),
+            }
         )
 
 

@@ -79,9 +79,7 @@ def compile_problem(problem: Problem) -> Instance:
     steps = problem.horizon.steps
     catalogue = catalogue_of(problem)
     waiting = [job for job in problem.jobs if job.running is None]
-    jobs, options = _options(waiting, steps, problem.horizon.finish_inside, catalogue)
-    density = np.array([job.priority for job in waiting], dtype=np.float64)
-    reward = np.repeat(density, jobs[:, LAST_OPTION] - jobs[:, FIRST_OPTION]) * options[:, SIZE]
+    jobs, options, reward = _options(waiting, steps, problem.horizon.finish_inside, catalogue)
     services = problem.services
     penalty, gpu_count = problem.objective.realtime_penalty, problem.cluster.gpu_count
     rows = _matrix([*chain.from_iterable(service_row(service, gpu_count, catalogue) for service in services)], 6)
@@ -100,7 +98,7 @@ def compile_problem(problem: Problem) -> Instance:
         free=_free(busy, catalogue, steps),
         jobs=jobs,
         options=options,
-        density=density,
+        density=np.array([job.priority for job in waiting], dtype=np.float64),
         mean_worth=_mean_worth(options, reward, weight),
         reward=reward,
         starts=catalogue.starts,
@@ -139,16 +137,20 @@ def _free(busy: Bits, catalogue: Catalogue, steps: int) -> Ints:
     return free
 
 
-def _options(waiting: list[Job], steps: int, inside: bool, catalogue: Catalogue) -> tuple[Ints, Ints]:
-    """Return the rows of `jobs` and of `options`."""
+def _options(waiting: list[Job], steps: int, inside: bool, catalogue: Catalogue) -> tuple[Ints, Ints, Floats]:
+    """Return the rows of `jobs`, `options` and `reward`."""
     jobs: list[int] = []
     options: list[Option] = []
+    priorities: list[float] = []
     for job in waiting:
         first, submit = len(options), job.submit
         rows = options_of_job(job, steps, inside, catalogue)
         options += [row for row in rows if row[LAST_START] >= submit] if submit else rows
-        jobs += min(submit, steps), first, len(options)
-    return _matrix(jobs, 3), _matrix([*chain.from_iterable(options)], 6)
+        last = len(options)
+        priorities += [job.priority] * (last - first)
+        jobs += min(submit, steps), first, last
+    rows_of_options = _matrix([*chain.from_iterable(options)], 6)
+    return _matrix(jobs, 3), rows_of_options, np.array(priorities, dtype=np.float64) * rows_of_options[:, SIZE]
 
 
 def options_of_job(job: Job, steps: int, inside: bool, catalogue: Catalogue) -> list[Option]:

@@ -140,8 +140,11 @@ def earliest_run(low: np.uint64, high: np.uint64, length: int, first: int, last:
     Runs by doubling: shifted by what is known to be free and ANDed with itself. Beyond bit 127 all is clear.
     """
     low, high = ~low, ~high
+    low_starts, high_starts = mask_between(first, last + 1), mask_between(first - 64, last - 63)
     known = 1
     while known < length:
+        if (low & low_starts) | (high & high_starts) == 0:
+            return NOWHERE
         by = min(known, length - known)
         if by >= 64:
             low &= high
@@ -150,10 +153,10 @@ def earliest_run(low: np.uint64, high: np.uint64, length: int, first: int, last:
             low &= (low >> shift) | (high << (np.uint64(64) - shift))
             high &= (high >> shift) | ~(~np.uint64(0) >> shift)
         known += by
-    low &= mask_between(first, last + 1)
+    low &= low_starts
     if low != 0:
         return lowest_bit(low)
-    high &= mask_between(first - 64, last - 63)
+    high &= high_starts
     if high != 0:
         return 64 + lowest_bit(high)
     return NOWHERE

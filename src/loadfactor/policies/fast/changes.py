@@ -58,7 +58,8 @@ def in_order(changes: Ints, count: int, services: int, steps: int) -> Ints:
 
 @inner
 def _bucket(changes: Ints, row: int, steps: int) -> int:
-    return 2 * (changes[row, 0] * steps + changes[row, 1]) + (1 if changes[row, 3] > 0 else 0)
+    bucket: int = 2 * (changes[row, 0] * steps + changes[row, 1]) + (1 if changes[row, 3] > 0 else 0)
+    return bucket
 
 
 @kernel

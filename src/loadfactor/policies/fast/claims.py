@@ -28,6 +28,8 @@ from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy
 MOST_CLAIMED = 16
 """Jobs that may have to move for one; a block that needs more is passed over."""
 TRIES = 6
+MOST_BLOCKS, MOST_PAIRS = 256, 16_384
+"""Blocks compared for a claim, and blocks times jobs that may be in their way, so that a claim costs microseconds."""
 
 
 @inner
@@ -136,7 +138,7 @@ def _cheapest_block(
     low, high = options[option, FIRST_BLOCK], options[option, LAST_BLOCK]
     best, least = NOWHERE, np.inf
     offset = random_below(random, high - low)
-    for step in range(min(high - low, 256)):
+    for step in range(min(high - low, MOST_BLOCKS, 1 + MOST_PAIRS // max(count, 1))):
         index = low + (offset + step) % (high - low)
         gpu = starts[index]
         cost, meets = 0.0, 0

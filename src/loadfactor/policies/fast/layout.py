@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
-
-import numpy as np
 
 from loadfactor.model import Service
 from loadfactor.policies.draft import Draft, Gpus
 from loadfactor.policies.fast.counts import NONE
 from loadfactor.policies.instance import SIZE, Instance, Ints
+
+Change = list[int]
+"""(service, step, GPU, 1 given or -1 taken away)."""
 
 
 @dataclass
@@ -38,8 +39,9 @@ def draft_of(instance: Instance, layout: Layout) -> Draft:
         if gpu != NONE:
             placed[job.id] = (start, tuple(range(gpu, gpu + size)))
     services = instance.problem.services
-    bounds = np.searchsorted(layout.changes[:, 0], np.arange(len(services) + 1)).tolist()
-    changes = [layout.changes[low:high] for low, high in pairwise(bounds)]
+    changes: list[list[Change]] = [[] for _ in services]
+    for row in layout.changes.tolist():
+        changes[row[0]].append(row)
     return Draft(
         instance.problem,
         placed,
@@ -51,7 +53,7 @@ def draft_of(instance: Instance, layout: Layout) -> Draft:
     )
 
 
-def allocation_of(held: Gpus, changes: Ints, steps: int) -> list[Gpus]:
+def allocation_of(held: Gpus, changes: Iterable[Change], steps: int) -> list[Gpus]:
     """Return the GPUs of one service at every step, from those held before step 0 and its changes by step.
 
     Steps without a change share one tuple.
@@ -60,7 +62,7 @@ def allocation_of(held: Gpus, changes: Ints, steps: int) -> list[Gpus]:
     current = tuple(holding)
     allocation: list[Gpus] = []
     changed = -1
-    for _, step, gpu, given in changes.tolist():
+    for _, step, gpu, given in changes:
         if step != changed:
             if changed >= 0:
                 current = tuple(holding)
@@ -75,6 +77,6 @@ def allocation_of(held: Gpus, changes: Ints, steps: int) -> list[Gpus]:
     return allocation + [current] * (steps - len(allocation))
 
 
-def churn_of(service: Service, changes: Ints) -> int:
+def churn_of(service: Service, changes: list[Change]) -> int:
     """Return the GPUs given plus taken away; at step 0 they count only against GPUs held before it."""
-    return len(changes) if service.held is not None else int((changes[:, 1] > 0).sum())
+    return len(changes) if service.held is not None else sum(step > 0 for _, step, _, _ in changes)

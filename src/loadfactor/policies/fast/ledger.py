@@ -23,7 +23,8 @@ class Ledger:
         self._policy = plan.policy
         self._placements: dict[str, Placement] = {placement.id: placement for placement in plan.jobs}
         self._unplaced: dict[str, Unplaced] = {}
-        self._seen = np.stack([standing.chosen, standing.begin, standing.where])
+        self._running = [job.id for job in problem.jobs if job.running]
+        self._seen = np.full((3, 0), NONE)
         self._allocations: dict[str, tuple[object, Service, ServiceAllocation, ServiceFigures]] = {}
 
     def compose(self, jobs: Mapping[str, Job], services: Mapping[str, Service], solve_seconds: float) -> Plan:
@@ -31,17 +32,18 @@ class Ledger:
         self._follow_jobs(jobs)
         for service in services.values():
             self._follow_service(service)
-        placed = self._placements
         return Plan.trusted(
-            problem=self._problem.name,
-            policy=self._policy,
-            jobs=tuple(placed[name] for name in jobs if name in placed),
-            unplaced=tuple(self._left_out(name) for name in jobs if name not in placed),
-            services=tuple(self._allocations[name][2] for name in services),
-            metrics=self._metrics(jobs),
-            bound=None,
-            optimal=None,
-            solve_seconds=solve_seconds,
+            {
+                "problem": self._problem.name,
+                "policy": self._policy,
+                "jobs": tuple(self._placements.values()),
+                "unplaced": tuple(self._unplaced.values()),
+                "services": tuple(self._allocations[name][2] for name in services),
+                "metrics": self._metrics(jobs),
+                "bound": None,
+                "optimal": None,
+                "solve_seconds": solve_seconds,
+            }
         )
 
     def _follow_jobs(self, jobs: Mapping[str, Job]) -> None:
@@ -56,32 +58,37 @@ class Ledger:
             name = s.names[row]
             if name is None:
                 continue
-            self._placements.pop(name, None)
-            if s.where[row] != NONE:
-                size, duration = (int(number) for number in s.options[s.chosen[row], [SIZE, DURATION]])
-                start, gpu = int(s.begin[row]), int(s.where[row])
-                gpus = tuple(range(gpu, gpu + size))
-                self._placements[name] = Placement.trusted(id=name, start=start, end=start + duration, gpus=gpus)
-        for name in self._placements.keys() - jobs.keys():
-            del self._placements[name]
+            if s.where[row] == NONE:
+                self._placements.pop(name, None)
+                self._unplaced[name] = Unplaced.trusted({"id": name, "reason": WORTH_MORE})
+            else:
+                self._unplaced.pop(name, None)
+                self._placements[name] = self._placement(name, row)
+        if len(self._placements) + len(self._unplaced) != len(jobs):
+            for gone in (self._placements.keys() | self._unplaced.keys()) - jobs.keys():
+                self._placements.pop(gone, None)
+                self._unplaced.pop(gone, None)
 
-    def _left_out(self, name: str) -> Unplaced:
-        if name not in self._unplaced:
-            self._unplaced[name] = Unplaced.trusted(id=name, reason=WORTH_MORE)
-        return self._unplaced[name]
+    def _placement(self, name: str, row: int) -> Placement:
+        s = self._standing
+        size, duration = (int(number) for number in s.options[s.chosen[row], [SIZE, DURATION]])
+        start, gpu = int(s.begin[row]), int(s.where[row])
+        gpus = tuple(range(gpu, gpu + size))
+        return Placement.trusted({"id": name, "start": start, "end": start + duration, "gpus": gpus})
 
     def _follow_service(self, service: Service) -> None:
         s = self._standing
         changes = s.changes[s.service_row[service.id]]
         known = self._allocations.get(service.id)
         if known is None or known[0] is not changes or known[1] is not service:
-            gpus = allocation_of(service.held or (), changes, s.instance.steps)
-            allocation = ServiceAllocation.trusted(id=service.id, gpus=tuple(gpus))
+            rows = changes.tolist()
+            gpus = allocation_of(service.held or (), rows, s.instance.steps)
+            allocation = ServiceAllocation.trusted({"id": service.id, "gpus": tuple(gpus)})
             self._allocations[service.id] = (
                 changes,
                 service,
                 allocation,
-                ServiceFigures.of(service, gpus, churn_of(service, changes)),
+                ServiceFigures.of(service, gpus, churn_of(service, rows)),
             )
 
     def _metrics(self, jobs: Mapping[str, Job]) -> Metrics:
@@ -92,8 +99,9 @@ class Ledger:
         size = s.options[s.chosen[placed], SIZE]
         cells = int((size * (np.minimum(ends, steps) - s.begin[placed])).sum())
         reward, finished = s.worth(), int((ends <= steps).sum())
-        for job in jobs.values():
-            if job.running:
+        for name in self._running:
+            job = jobs.get(name)
+            if job and job.running:
                 inside = min(job.running.remaining, steps)
                 reward += job.priority * len(job.running.gpus) * decayed_steps(self._problem, 0, inside)
                 cells += len(job.running.gpus) * inside
@@ -103,11 +111,13 @@ class Ledger:
         cells += sum(entry.useful for entry in figures)
         grid = s.available_cells
         return Metrics.trusted(
-            utilization=cells / grid if grid else 0.0,
-            value=reward - penalty,
-            batch_reward=reward,
-            shortfall_penalty=penalty,
-            shortfall_gpu_steps=sum(entry.shortfall for entry in figures),
-            jobs_finished=finished,
-            churn=sum(entry.churn for entry in figures),
+            {
+                "utilization": cells / grid if grid else 0.0,
+                "value": reward - penalty,
+                "batch_reward": reward,
+                "shortfall_penalty": penalty,
+                "shortfall_gpu_steps": sum(entry.shortfall for entry in figures),
+                "jobs_finished": finished,
+                "churn": sum(entry.churn for entry in figures),
+            }
         )

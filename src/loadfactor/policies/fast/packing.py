@@ -122,17 +122,61 @@ def earliest_best(
 
 
 @inner
+def earliest_of(
+    option: int,
+    first: int,
+    grid: Bits,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
+    free: Ints,
+    options: Ints,
+    starts: Starts,
+    steps: int,
+) -> tuple[int, int]:
+    """Return (start, first GPU) of the earliest start of the option from `first` on, or -1s."""
+    size, duration, pool = options[option, SIZE], options[option, DURATION], options[option, POOL]
+    last = options[option, LAST_START]
+    if pool >= 0 and len(free) > 0 and first <= last:
+        first = earliest_count(free, pool, size, duration, first, last)
+        if first == NOWHERE:
+            return NOWHERE, NOWHERE
+    if first > last:
+        return NOWHERE, NOWHERE
+    low, high = options[option, FIRST_BLOCK], options[option, LAST_BLOCK]
+    return earliest_best(grid, node_of_gpu, first_of_node, starts, low, high, size, duration, first, last, steps)
+
+
+@inner
+def count_block(
+    free: Ints, option: int, options: Ints, pool_of_gpu: Ints, gpu: int, start: int, end: int, sign: int
+) -> None:
+    """Add the GPUs of a block (sign 1), or take them away (-1), in the counts of free GPUs (P, T), if there are any."""
+    if len(free) == 0:
+        return
+    pool, size = options[option, POOL], options[option, SIZE]
+    if pool >= 0:
+        for t in range(start, end):
+            free[pool, t] += sign * size
+        return
+    for other in range(gpu, gpu + size):
+        for t in range(start, end):
+            free[pool_of_gpu[other], t] += sign
+
+
+@inner
 def insert(
     job: int,
     grid: Bits,
     node_of_gpu: Ints,
     first_of_node: Ints,
+    pool_of_gpu: Ints,
     free: Ints,
     jobs: Ints,
     options: Ints,
     reward: Floats,
     starts: Starts,
     weight: Floats,
+    earliest: Ints,
     chosen: Ints,
     begin: Ints,
     where: Ints,
@@ -140,25 +184,21 @@ def insert(
     """Place the job where it is worth most now, at its earliest start; return its reward, or 0 if it fits nowhere.
 
     `free` (P, T) counts the free GPUs of the grid, so that steps at which there are too few are not searched; it is not
-    asked, nor kept, where it has no rows.
+    asked, nor kept, where it has no rows. `earliest` says for each option of the job before which step there is no
+    start, and receives the one that was found (see `loadfactor.policies.fast.floors`).
     """
     steps = len(weight) - 1
     best_gain, best_option, best_start, best_gpu = -1.0, NOWHERE, NOWHERE, NOWHERE
     for option in range(jobs[job, LAST_OPTION] - 1, jobs[job, FIRST_OPTION] - 1, -1):
+        slot = option - jobs[job, FIRST_OPTION]
         if best_option != NOWHERE and options[option, LAST_BLOCK] - options[option, FIRST_BLOCK] >= MANY:
-            break
-        size, duration, pool = options[option, SIZE], options[option, DURATION], options[option, POOL]
-        first, last = jobs[job, SUBMIT], options[option, LAST_START]
-        if pool >= 0 and len(free) > 0:
-            first = earliest_count(free, pool, size, duration, first, last)
-            if first == NOWHERE:
-                continue
-        low, high = options[option, FIRST_BLOCK], options[option, LAST_BLOCK]
-        start, gpu = earliest_best(
-            grid, node_of_gpu, first_of_node, starts, low, high, size, duration, first, last, steps
-        )
+            earliest[slot] = NOWHERE
+            continue
+        first = max(jobs[job, SUBMIT], earliest[slot])
+        start, gpu = earliest_of(option, first, grid, node_of_gpu, first_of_node, free, options, starts, steps)
+        earliest[slot] = start if start != NOWHERE else options[option, LAST_START] + 1
         if start != NOWHERE:
-            gain = reward[option] * (weight[min(start + duration, steps)] - weight[start])
+            gain = reward[option] * (weight[min(start + options[option, DURATION], steps)] - weight[start])
             if gain > best_gain:
                 best_gain, best_option, best_start, best_gpu = gain, option, start, gpu
     chosen[job], begin[job], where[job] = best_option, best_start, best_gpu
@@ -166,7 +206,5 @@ def insert(
         return 0.0
     size, end = options[best_option, SIZE], min(best_start + options[best_option, DURATION], steps)
     take_block(grid, node_of_gpu, first_of_node, best_gpu, size, best_start, end)
-    if len(free) > 0 and options[best_option, POOL] >= 0:
-        for t in range(best_start, end):
-            free[options[best_option, POOL], t] -= size
+    count_block(free, best_option, options, pool_of_gpu, best_gpu, best_start, end, -1)
     return best_gain

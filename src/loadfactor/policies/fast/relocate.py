@@ -15,7 +15,8 @@ from loadfactor.policies.blocks import Starts
 from loadfactor.policies.compiled import inner, kernel
 from loadfactor.policies.fast.claims import MOST_CLAIMED, choose_claim
 from loadfactor.policies.fast.counts import random_below
-from loadfactor.policies.fast.packing import insert
+from loadfactor.policies.fast.floors import forget, group_options, most_options, raise_floors, read_floors
+from loadfactor.policies.fast.packing import count_block, insert
 from loadfactor.policies.instance import (
     DURATION,
     FIRST_OPTION,
@@ -24,7 +25,7 @@ from loadfactor.policies.instance import (
     Floats,
     Ints,
 )
-from loadfactor.policies.occupancy import NOWHERE, Bits, lowest_bit, release_block, take_block
+from loadfactor.policies.occupancy import NOWHERE, Bits, release_block, take_block
 
 MOST_REMOVED = 8
 MOST_ADDED = 5
@@ -37,6 +38,7 @@ def insert_all(
     grid: Bits,
     node_of_gpu: Ints,
     first_of_node: Ints,
+    pool_of_gpu: Ints,
     free: Ints,
     jobs: Ints,
     options: Ints,
@@ -49,11 +51,17 @@ def insert_all(
 ) -> float:
     """Place the jobs that have no block yet at their earliest start anywhere, in `order`; return what they add."""
     total = 0.0
+    group, groups = group_options(options)
+    floors = np.zeros((groups, len(weight), 2), dtype=np.int64)
+    earliest = np.empty(most_options(jobs), dtype=np.int64)
     for job in order:
         if where[job] == NOWHERE:
+            read_floors(floors, group, job, jobs, options, earliest)
             total += insert(
-                job, grid, node_of_gpu, first_of_node, free, jobs, options, reward, starts, weight, chosen, begin, where
-            )
+                job, grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts, weight,
+                earliest, chosen, begin, where,
+            )  # fmt: skip
+            raise_floors(floors, group, job, jobs, options, earliest)
     return total
 
 
@@ -79,39 +87,37 @@ def complete(
         if where[job] == NOWHERE:
             count_free(grid, pool_of_gpu, free)
             insert_all(
-                order,
-                grid,
-                node_of_gpu,
-                first_of_node,
-                free,
-                jobs,
-                options,
-                reward,
-                starts,
-                weight,
-                chosen,
-                begin,
-                where,
-            )
+                order, grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts, weight,
+                chosen, begin, where,
+            )  # fmt: skip
             break
     return total_worth(options, reward, weight, chosen, begin, where)
 
 
 @kernel
 def count_free(grid: Bits, pool_of_gpu: Ints, free: Ints) -> None:
-    """Write the number of free GPUs of every pool and step to `free` (P, T)."""
-    for pool in range(free.shape[0]):
+    """Write the number of free GPUs of every pool and step to `free` (P, T).
+
+    Counted for 64 steps at once: digit k of the counts is one word a pool, to which each GPU's row is added with carry.
+    """
+    pools, words, digits = free.shape[0], grid.shape[1], 1
+    while (1 << digits) <= len(pool_of_gpu):
+        digits += 1
+    digit = np.zeros((pools, words, digits), dtype=np.uint64)
+    for gpu in range(len(pool_of_gpu)):
+        for word in range(words):
+            carry, k = ~grid[gpu, word], 0
+            while carry != 0:
+                before = digit[pool_of_gpu[gpu], word, k]
+                digit[pool_of_gpu[gpu], word, k] = before ^ carry
+                carry &= before
+                k += 1
+    for pool in range(pools):
         for t in range(free.shape[1]):
             free[pool, t] = 0
-    for gpu in range(len(pool_of_gpu)):
-        for word in range(grid.shape[1]):
-            idle = ~grid[gpu, word]
-            while idle != 0:
-                t = (word << 6) + lowest_bit(idle)
-                if t >= free.shape[1]:
-                    break
-                free[pool_of_gpu[gpu], t] += 1
-                idle &= idle - np.uint64(1)
+            for k in range(digits):
+                bit = (digit[pool, t >> 6, k] >> np.uint64(t & 63)) & np.uint64(1)
+                free[pool, t] += np.int64(bit) << k
 
 
 @kernel
@@ -141,6 +147,8 @@ def improve(
     grid: Bits,
     node_of_gpu: Ints,
     first_of_node: Ints,
+    pool_of_gpu: Ints,
+    free: Ints,
     jobs: Ints,
     options: Ints,
     reward: Floats,
@@ -156,10 +164,13 @@ def improve(
     """Run `iterations` of ruin and recreate on the plan in (`chosen`, `begin`, `where`) and `grid`.
 
     They are left with the best plan found; returns what it gained. Where `focus` names jobs, it is their neighbourhoods
-    that are taken apart. `fixed` (N, W) are the bits that no job may have: services, running work, closed GPUs.
+    that are taken apart. `fixed` (N, W) are the bits that no job may have: services, running work, closed GPUs. `free`
+    (P, T) is overwritten; without rows it is not counted, which pays for few iterations on a large cluster.
     """
     count, steps = len(jobs), len(weight) - 1
-    nothing = np.empty((0, 0), dtype=np.int64)
+    if len(free) > 0:
+        count_free(grid, pool_of_gpu, free)
+    earliest = np.empty(most_options(jobs), dtype=np.int64)
     moved = np.empty(ROOM, dtype=np.int64)
     before = np.empty((3, ROOM), dtype=np.int64)
     key = np.empty(ROOM, dtype=np.float64)
@@ -172,31 +183,21 @@ def improve(
             number = choose_claim(
                 moved, focus, fixed, jobs, options, reward, starts, weight, chosen, begin, where, random
             )
+        claimants = min(number, 1)
         if number == 0:
             number = _choose(moved, focus, chosen, begin, where, options, random)
-            _shuffle(moved, 0, number, key, options, reward, jobs, random)
-        else:
-            _shuffle(moved, 1, number, key, options, reward, jobs, random)
+        _shuffle(moved, claimants, number, key, options, reward, jobs, random)
         old = _remove(
-            moved, number, before, grid, node_of_gpu, first_of_node, options, reward, weight, chosen, begin, where
-        )
+            moved, number, before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, reward, weight,
+            chosen, begin, where,
+        )  # fmt: skip
         new = 0.0
         for i in range(number):
+            forget(moved[i], jobs, earliest)
             new += insert(
-                moved[i],
-                grid,
-                node_of_gpu,
-                first_of_node,
-                nothing,
-                jobs,
-                options,
-                reward,
-                starts,
-                weight,
-                chosen,
-                begin,
-                where,
-            )
+                moved[i], grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts, weight,
+                earliest, chosen, begin, where,
+            )  # fmt: skip
         worse = old - new
         if worse <= 0 or random_below(random, 1 << 20) < math.exp(-worse / heat) * (1 << 20):
             gain -= worse
@@ -204,10 +205,16 @@ def improve(
                 best_gain = gain
                 _note(best, chosen, begin, where)
         else:
-            _restore(moved, number, before, grid, node_of_gpu, first_of_node, options, steps, chosen, begin, where)
+            _restore(
+                moved, number, before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, steps,
+                chosen, begin, where,
+            )  # fmt: skip
         heat *= cooling
     if gain < best_gain:
-        _restore(np.arange(count), count, best, grid, node_of_gpu, first_of_node, options, steps, chosen, begin, where)
+        _restore(
+            np.arange(count), count, best, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, steps,
+            chosen, begin, where,
+        )  # fmt: skip
     return best_gain
 
 
@@ -287,6 +294,8 @@ def _remove(
     grid: Bits,
     node_of_gpu: Ints,
     first_of_node: Ints,
+    pool_of_gpu: Ints,
+    free: Ints,
     options: Ints,
     reward: Floats,
     weight: Floats,
@@ -303,6 +312,7 @@ def _remove(
             old += worth(job, options, reward, weight, chosen, begin)
             end = min(begin[job] + options[chosen[job], DURATION], steps)
             release_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)
+            count_block(free, chosen[job], options, pool_of_gpu, where[job], begin[job], end, 1)
     return old
 
 
@@ -343,6 +353,8 @@ def _restore(
     grid: Bits,
     node_of_gpu: Ints,
     first_of_node: Ints,
+    pool_of_gpu: Ints,
+    free: Ints,
     options: Ints,
     steps: int,
     chosen: Ints,
@@ -355,9 +367,11 @@ def _restore(
         if where[job] != NOWHERE:
             end = min(begin[job] + options[chosen[job], DURATION], steps)
             release_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)
+            count_block(free, chosen[job], options, pool_of_gpu, where[job], begin[job], end, 1)
     for i in range(number):
         job = moved[i]
         chosen[job], begin[job], where[job] = before[0, i], before[1, i], before[2, i]
         if where[job] != NOWHERE:
             end = min(begin[job] + options[chosen[job], DURATION], steps)
             take_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)
+            count_block(free, chosen[job], options, pool_of_gpu, where[job], begin[job], end, -1)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,20 +17,36 @@ from loadfactor.policies.fast.items import mark_items, place_items
 from loadfactor.policies.fast.layout import Layout
 from loadfactor.policies.fast.relocate import complete, improve, total_worth
 from loadfactor.policies.fast.serving import lay_intervals, reserve_services
-from loadfactor.policies.instance import Instance, Ints
+from loadfactor.policies.instance import DURATION, LAST_OPTION, SIZE, Instance, Ints
 from loadfactor.policies.occupancy import Bits
 
-COUNTS_SHARE, FIT_SHARE = 0.25, 0.15
-"""Shares of a round's budget for the search in counts and for finding positions; the rest improves positions."""
+
+class Shares(NamedTuple):
+    """Shares of a round's budget; what is left of it improves positions."""
+
+    counts: float
+    """The search in counts."""
+    fit: float
+    """Positions for what the counts decided."""
+    worth: float
+    """Placing the jobs by worth, in several orders."""
+
+
+FEW_JOBS_SHARES = Shares(counts=0.4, fit=0.1, worth=0.0)
+MANY_JOBS_SHARES = Shares(counts=0.1, fit=0.1, worth=0.4)
+MANY_JOBS = 24
+"""Jobs from which on placing them by worth finds a better start than the counts do in the same time."""
 HEAT, POSITIONS_HEAT = 0.03, 0.03
 """First temperatures as shares of the mean worth of a job."""
 COOLING = 0.005
 """Last temperature as a share of the first."""
-MANY_JOBS = 24
-"""Jobs from which on placing them by worth finds a better start than the counts do in the same time."""
-TASTES = (0.15, 0.0, 0.3)
-"""Powers of the size tried when jobs are placed by priority and size."""
-LARGE_TASTE = 0.1
+SIZE_POWERS, DURATION_POWERS = (0.1, 0.7), (0.2, 1.4)
+"""Ranges of the powers of size and duration that are tried when jobs are placed by worth."""
+TINY = 1e-9
+FEW_ORDERS = 8
+"""Orders tried where the effort is given in iterations."""
+LARGE_POWERS = (0.1, 0.25)
+"""Powers of size and duration on a grid that is too large to try several."""
 FIRST_CHUNK = 8
 FIT_CHUNK = 25
 SHORTEST_ROUND = 2e-4
@@ -124,11 +141,16 @@ class Search:
     def _round(self, budget: Budget, seconds: float) -> None:
         begin = time.perf_counter()
         large = len(self.instance.pool_of_gpu) * self.instance.steps > LARGEST_FITTED_GRID
-        self._search_counts(budget, 0.0 if large else seconds * COUNTS_SHARE)
-        starts = [] if large else [self._placed_as_counted(budget, seconds * FIT_SHARE)]
-        if large or (self.best is None and len(self.instance.jobs) >= MANY_JOBS):
-            starts += self._placed_by_worth(budget, (LARGE_TASTE,) if large else TASTES)
-        found = max(starts, key=lambda start: start.reward)
+        shares = MANY_JOBS_SHARES if len(self.instance.jobs) >= MANY_JOBS else FEW_JOBS_SHARES
+        self._search_counts(budget, 0.0 if large else seconds * shares.counts)
+        if large:
+            found = self._placed_by_worth(budget, 0.0, (LARGE_POWERS,))
+        else:
+            found = self._placed_as_counted(budget, seconds * shares.fit)
+            if self.best is None and shares.worth > 0:
+                powers = spread(SIZE_POWERS, DURATION_POWERS)
+                by_worth = self._placed_by_worth(budget, seconds * shares.worth, powers)
+                found = max(found, by_worth, key=lambda start: start.reward)
         self._improve(budget, seconds - (time.perf_counter() - begin), found)
 
     def _search_counts(self, budget: Budget, seconds: float) -> None:
@@ -157,21 +179,27 @@ class Search:
         self._insert(found, self.state[0])
         return found
 
-    def _placed_by_worth(self, budget: Budget, tastes: tuple[float, ...]) -> Iterator[Positions]:
-        """Reserve the services, then place the jobs in order of priority times a power of their size.
+    def _placed_by_worth(self, budget: Budget, seconds: float, powers: Iterable[tuple[float, float]]) -> Positions:
+        """Reserve the services, then place the jobs in order of priority times powers of their size and duration.
 
-        A large block is hard to find later, so size counts beside worth; how much differs from problem to problem, so
-        that further tastes are tried while there is time.
+        A large or long block is hard to find later, so that size and duration count beside worth; how much differs
+        from problem to problem, so that several `powers` are tried while there is time, and the best is returned.
         """
         i = self.instance
         empty = self._reserve(lambda found: found.chosen.fill(NONE))
-        largest = np.array([job.gpus.max for job in i.waiting], dtype=np.float64)
-        for taste in tastes:
+        if not len(i.options):
+            return empty
+        last = i.options[i.jobs[:, LAST_OPTION] - 1]  # of a job without options it is another's, which does no harm
+        worth, size, duration = (np.log(column) for column in (i.density + TINY, last[:, SIZE], last[:, DURATION]))
+        until, best = time.perf_counter() + seconds, empty
+        for number, (size_power, duration_power) in enumerate(powers, start=1):
             found = empty.copy()
-            self._insert(found, np.argsort(-i.density * largest**taste, kind="stable"))
-            yield found
-            if budget.iterations is None and budget.left() <= 0:
+            self._insert(found, np.argsort(-worth - size_power * size - duration_power * duration, kind="stable"))
+            if number == 1 or found.reward > best.reward:
+                best = found
+            if number >= FEW_ORDERS if budget.iterations is not None else time.perf_counter() > until:
                 break
+        return best
 
     def _reserve(self, before: Callable[[Positions], None]) -> Positions:
         """Return the grid with the services reserved; `before` may place what should choose first."""
@@ -225,12 +253,12 @@ class Search:
         self._keep(found)
         if not len(i.jobs):  # nothing to move; with `iterations` the chunks would come all the same
             return
-        gain = 0.0
+        gain, free = 0.0, np.empty_like(i.free)
         for iterations, hot, cold in budget.chunks(seconds - (time.perf_counter() - begin)):
             cooling = (cold / hot) ** (1 / max(iterations, 1))
             gain += improve(
                 iterations, POSITIONS_HEAT * i.mean_worth * hot, cooling, found.grid, i.node_of_gpu, i.first_of_node,
-                i.jobs, i.options, i.reward, i.starts, i.weight, self.random, _NO_FOCUS,
+                i.pool_of_gpu, free, i.jobs, i.options, i.reward, i.starts, i.weight, self.random, _NO_FOCUS,
                 found.fixed, found.chosen, found.begin, found.where,
             )  # fmt: skip
         if gain > 0:
@@ -271,6 +299,14 @@ class Search:
             if count <= room:
                 return in_order(changes, count, len(i.services), i.steps)
             room = count
+
+
+def spread(first: tuple[float, float], second: tuple[float, float]) -> Iterator[tuple[float, float]]:
+    """Yield points that cover the rectangle of the two ranges evenly, the middle first (Roberts 2018, R2 sequence)."""
+    x, y = 0.5, 0.5
+    while True:
+        yield first[0] + (first[1] - first[0]) * x, second[0] + (second[1] - second[0]) * y
+        x, y = (x + 0.7548776662466927) % 1.0, (y + 0.5698402909980532) % 1.0
 
 
 _NO_FOCUS = np.empty(0, dtype=np.int64)

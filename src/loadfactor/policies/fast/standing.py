@@ -39,7 +39,8 @@ class _Saved:
     """What a try may change, kept to go back to."""
 
     grid: Bits
-    reserved: Bits
+    reserved: Bits | None
+    """Only where the try may change it."""
     chosen: Ints
     begin: Ints
     where: Ints
@@ -72,6 +73,7 @@ class Standing:
         self.closed = _closed(problem)
         self.available_cells = available_cells(problem)
         self.changes = [np.empty((0, 4), dtype=np.int64) for _ in problem.services]
+        self._fixed: Bits | None = None
         self._load(problem, plan)
 
     def _load(self, problem: Problem, plan: Plan) -> None:
@@ -154,7 +156,7 @@ class Standing:
     def close(self, gpu: int, until_step: int, services: list[Service], holders: list[str]) -> list[int]:
         """Take a GPU out of use in [0, `until_step`); place what it served elsewhere."""
         end = min(until_step, self.instance.steps)
-        moved = [row for row in np.flatnonzero(self.where != NONE).tolist() if self._covers(row, gpu, end)]
+        moved = self._on(gpu, end)
         for row in moved:
             self._lift(row)
         using = [name for name, row in self.service_row.items() if self.reserved[row, gpu].any()]
@@ -166,6 +168,7 @@ class Standing:
         take(closed, 0, 1, 0, end)
         self.available_cells -= int(np.bitwise_count(closed[0] & ~self.closed[gpu]).sum())
         self.closed[gpu] |= closed[0]
+        self._fixed = None
         self.grid[gpu] |= closed[0]
         self._summarise()
         focus = self.serve_again(services, dict.fromkeys([*using, *holders]))
@@ -179,17 +182,18 @@ class Standing:
             return
         i = self.instance
         improve(
-            rounds, POSITIONS_HEAT * i.mean_worth * 0.01, 1.0, self.grid, i.node_of_gpu, i.first_of_node, self.jobs,
-            self.options, self.reward, self.starts, i.weight, self.random, np.array(alive, dtype=np.int64),
-            self.fixed(), self.chosen, self.begin, self.where,
+            rounds, POSITIONS_HEAT * i.mean_worth * 0.01, 1.0, self.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu,
+            _NO_COUNTS, self.jobs, self.options, self.reward, self.starts, i.weight, self.random,
+            np.array(alive, dtype=np.int64), self.fixed(), self.chosen, self.begin, self.where,
         )  # fmt: skip
 
     def fixed(self) -> Bits:
         """Return the (N, W) bits that no job may have: closed GPUs, running work and what services hold."""
-        fixed = self.instance.grid[: len(self.held)] | self.closed
-        for reserved in self.reserved:
-            fixed |= reserved
-        return fixed
+        if self._fixed is None:
+            self._fixed = self.instance.grid[: len(self.held)] | self.closed
+            for reserved in self.reserved:
+                self._fixed |= reserved
+        return self._fixed
 
     def _insert(self, rows: list[int]) -> None:
         """Place the jobs at their earliest start, the dearest first; force those that would wait."""
@@ -202,7 +206,7 @@ class Standing:
     def _make_way(self, row: int) -> None:
         """Let cheaper jobs make way for one that waits, where the whole is worth more afterwards."""
         for evicted in cheapest_evictions(self, row):
-            saved = self._save()
+            saved = self._save(services=False)
             before = self.worth()
             if self.where[row] != NONE:
                 self._lift(row)
@@ -223,7 +227,7 @@ class Standing:
             evicted = cheapest_at(self, row, step, int(missing[step]))
             if not evicted:
                 return
-            saved, before = self._save(), self.worth() - self._unmet(row)
+            saved, before = self._save(services=True), self.worth() - self._unmet(row)
             for other in evicted:
                 self._lift(other)
             self._hand_out(row)
@@ -256,6 +260,7 @@ class Standing:
     def _mark(self, row: int) -> None:
         """Let `reserved` and the grid say what the service holds after its changes."""
         self.reserved[row] = 0
+        self._fixed = None
         mark(self.changes[row], row, self.held, self.instance.steps, self.reserved[row])
         self.grid[: len(self.held)] |= self.reserved[row]
 
@@ -269,9 +274,12 @@ class Standing:
     def _unmet(self, row: int) -> float:
         return float(self.price[row] * np.maximum(0, self.demand[row] - self._holding(row)).sum())
 
-    def _covers(self, row: int, gpu: int, end: int) -> bool:
-        inside = self.where[row] <= gpu < self.where[row] + self.options[self.chosen[row], SIZE]
-        return bool(inside and self.begin[row] < end)
+    def _on(self, gpu: int, end: int) -> list[int]:
+        """Return the jobs that begin on the GPU before step `end`."""
+        placed = np.flatnonzero(self.where != NONE)
+        first, size = self.where[placed], self.options[self.chosen[placed], SIZE]
+        rows: list[int] = placed[(first <= gpu) & (gpu < first + size) & (self.begin[placed] < end)].tolist()
+        return rows
 
     def _lift(self, row: int) -> None:
         """Take a job off the grid, if it is there."""
@@ -287,16 +295,19 @@ class Standing:
         """Place the jobs that are not on the grid at their earliest start, in this order."""
         i = self.instance
         insert_all(
-            np.array(rows, dtype=np.int64), self.grid, i.node_of_gpu, i.first_of_node, _NO_COUNTS, self.jobs,
-            self.options, self.reward, self.starts, i.weight, self.chosen, self.begin, self.where,
+            np.array(rows, dtype=np.int64), self.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, _NO_COUNTS,
+            self.jobs, self.options, self.reward, self.starts, i.weight, self.chosen, self.begin, self.where,
         )  # fmt: skip
 
-    def _save(self) -> _Saved:
-        arrays = (self.grid.copy(), self.reserved.copy())
-        return _Saved(*arrays, self.chosen.copy(), self.begin.copy(), self.where.copy(), list(self.changes))
+    def _save(self, services: bool) -> _Saved:
+        reserved = self.reserved.copy() if services else None
+        jobs = (self.chosen.copy(), self.begin.copy(), self.where.copy())
+        return _Saved(self.grid.copy(), reserved, *jobs, list(self.changes))
 
     def _restore(self, saved: _Saved) -> None:
-        self.grid, self.reserved, self.changes = saved.grid, saved.reserved, saved.changes
+        if saved.reserved is not None:
+            self.reserved, self._fixed = saved.reserved, None
+        self.grid, self.changes = saved.grid, saved.changes
         self.chosen, self.begin, self.where = saved.chosen, saved.begin, saved.where
 
     def worth(self) -> float:
@@ -310,8 +321,11 @@ class Standing:
 
     def _left_out(self) -> list[int]:
         """Return the dearest of the jobs that have no place, which a change of the grid may help."""
-        waiting = [row for row in np.flatnonzero(self.where == NONE).tolist() if self.names[row] is not None]
-        return sorted(waiting, key=lambda row: -self._density(row))[:MAKING_WAY]
+        waiting = np.flatnonzero((self.where == NONE) & (self.jobs[:, FIRST_OPTION] < self.jobs[:, LAST_OPTION]))
+        options = self.jobs[waiting, FIRST_OPTION]
+        density = self.reward[options] / self.options[options, SIZE]
+        rows: list[int] = waiting[np.argsort(-density, kind="stable")[:MAKING_WAY]].tolist()
+        return rows
 
     def _summarise(self) -> None:
         i = self.instance
