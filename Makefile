@@ -35,8 +35,8 @@ $(VENV)/.develops: $(VENV)/.runs
 	@$(INSTALL) --editable '.[dev,docs]'
 	@touch $@
 
-# numba compares a cached function with its own file only, so a change in any compiled file discards the whole cache.
-$(VENV)/.compiled: $(VENV)/.runs $(shell grep -rlE 'numba|njit' src/loadfactor --include='*.py')
+# numba compares a cached function with its own file only, so a change in any file of a kernel discards the whole cache.
+$(VENV)/.compiled: $(VENV)/.runs $(wildcard src/loadfactor/policies/*.py src/loadfactor/policies/fast/*.py)
 	@echo "==> compiling the decoders of fast, once (up to a minute)"
 	@find src -name '*.nb[ic]' -delete
 	@$(BIN)/loadfactor allocate src/loadfactor/bench/scenarios/mixed.yaml --policy fast --format json > /dev/null

@@ -23,6 +23,17 @@ def test_the_table(command: Command, small: str, snapshot: SnapshotAssertion) ->
     assert "No bound: fifo proves nothing (decided in" in told.output
 
 
+def test_the_file_is_known_to_be_read_before_the_plan_is_made(command: Command, small: str) -> None:
+    first = command("allocate", small).output.splitlines()[0]
+    assert first == "small: 3 jobs and 1 service on 8 GPUs in 2 nodes, 6 steps of 60 minutes"
+
+
+def test_an_unknown_policy_prints_nothing_but_the_refusal(command: Command, small: str) -> None:
+    told = command("allocate", small, "--policy", "fastest")
+    assert (told.code, told.output) == (2, "")
+    assert "choose one of backfill, fast, fifo, full" in told.errors
+
+
 @pytest.mark.parametrize("policy", EVERY_POLICY)
 def test_json_is_the_plan_document_alone(command: Command, small: str, policy: str) -> None:
     told = command("allocate", small, "--policy", policy, "--format", "json")

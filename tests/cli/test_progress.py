@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
+import time
 from pathlib import Path
 
+import pytest
+
+from loadfactor.cli import progress
 from loadfactor.cli.progress import progress_line
 from loadfactor.policies import Progress
 from tests.cli.test_process import LOADFACTOR
@@ -32,6 +36,24 @@ def test_a_terminal_sees_the_search_and_the_document_stays_alone(small: str, tmp
         assert process.wait(60) == 0
     assert "full: searching" in seen
     assert shown.read_text(encoding="utf-8").startswith("{")
+
+
+def test_who_waits_for_the_compiler_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.01)
+    with progress.compiling_told("fast"):
+        time.sleep(0.5)
+    assert "compiles the search" in capsys.readouterr().err
+    with progress.compiling_told("fifo"):
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
+def test_who_does_not_wait_is_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.compiling_told("fast"):
+        pass
+    assert capsys.readouterr().err == ""
 
 
 def _read_all(terminal: int) -> str:

@@ -23,6 +23,7 @@ from loadfactor.cli.options import (
 
 if TYPE_CHECKING:
     from loadfactor.allocator import Decision
+    from loadfactor.model import Problem
 
 
 def allocate(
@@ -41,13 +42,19 @@ def allocate(
     """Make a plan for PROBLEM: which job runs when and where, and which GPUs every service holds."""
     refuse_unwritable("--output", output)
     refuse_unwritable("--picture", picture, PICTURE_SUFFIXES)
-    from loadfactor.allocator import decide
-    from loadfactor.cli.progress import progress_of
     from loadfactor.model import read_problem, to_json, write_document
+    from loadfactor.policies import require_policy
+
+    require_policy(policy)
+    described = read_problem(problem)
+    if format_ is Format.TABLE:
+        answers().print(size_line(described), markup=False)
+        sys.stdout.flush()  # people see that the file was read while numba and the solver are still being loaded
+    from loadfactor.allocator import decide
+    from loadfactor.cli.progress import compiling_told, progress_of
     from loadfactor.policies import Effort
 
-    described = read_problem(problem)
-    with progress_of(policy) as progress:
+    with progress_of(policy) as progress, compiling_told(policy):
         effort = Effort(budget_ms, iterations, time_limit, seed, progress)
         decision = decide(described, policy, effort)
     _warn_if_replaced(decision, policy)
@@ -62,6 +69,17 @@ def allocate(
     from loadfactor.cli.tables import plan_report
 
     answers().print(plan_report(described, decision.plan))
+
+
+def size_line(problem: Problem) -> str:
+    """Return in a line what there is to plan."""
+    from loadfactor.pictures.wording import counted
+
+    cluster, horizon = problem.cluster, problem.horizon
+    jobs, services = counted(len(problem.jobs), "job"), counted(len(problem.services), "service")
+    gpus, nodes = counted(cluster.gpu_count, "GPU"), counted(len(cluster.nodes), "node")
+    steps, minutes = counted(horizon.steps, "step"), f"{horizon.step_minutes:g}"
+    return f"{problem.name}: {jobs} and {services} on {gpus} in {nodes}, {steps} of {minutes} minutes"
 
 
 def _warn_if_replaced(decision: Decision, policy: str) -> None:

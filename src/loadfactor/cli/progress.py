@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -11,6 +12,26 @@ from loadfactor.cli.console import remarks
 
 if TYPE_CHECKING:
     from loadfactor.policies import Progress
+
+
+PATIENCE_SECONDS = 4.0
+"""A plan of `fast` that takes longer than this is waiting for its kernels to be compiled."""
+
+
+@contextmanager
+def compiling_told(policy: str) -> Iterator[None]:
+    """Say why nothing happens, where the kernels of `fast` are compiled for the first time on this machine."""
+    if policy != "fast":
+        yield
+        return
+    text = "still here: the first plan on a machine compiles the search, half a minute to a minute, once"
+    late = threading.Timer(PATIENCE_SECONDS, lambda: remarks().print(text))
+    late.daemon = True
+    late.start()
+    try:
+        yield
+    finally:
+        late.cancel()
 
 
 @contextmanager

@@ -21,12 +21,15 @@ def policy(name: str) -> Policy:
 
     The module of a policy is imported here, so that a command pays only for the policy that it uses.
     """
-    try:
-        entry = _registered()[name]
-    except KeyError:
+    require_policy(name)
+    return _load(_registered()[name], name)
+
+
+def require_policy(name: str) -> None:
+    """Raise `UnknownPolicyError` where nobody registered `name`, without importing any policy."""
+    if name not in _registered():
         known = ", ".join(policy_names())
-        raise UnknownPolicyError([Fault("policy", f"{name!r} is not registered", f"choose one of {known}")]) from None
-    return _load(entry, name)
+        raise UnknownPolicyError([Fault("policy", f"{name!r} is not registered", f"choose one of {known}")])
 
 
 @cache
