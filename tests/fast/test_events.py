@@ -125,6 +125,10 @@ def test_what_an_event_does_not_touch_stays() -> None:
             GpuFailed(4, 1),
             "event.gpu: GPU 4 does not exist in a cluster of 4; GPU numbers run from 0 to 3",
         ),
+        (DemandChanged("chat", (1, -2, 1, 1, 1, 1)), "event.demand[1]: is -2, and must be at least 0; raise it"),
+        (PriorityChanged("first", -1.0), "event.priority: is -1.0, and must be at least 0; raise it"),
+        (PriorityChanged("chat", -1.0), "event.priority: is -1.0, and must be at least 0; raise it"),
+        (JobArrived(_job("odd", 1.0, gpus=3)), "event.job.gpus: no power of two between 3 and 3; widen the range"),
         (DemandChanged("chat", (1, 2)), "event.demand: 2 entries for 6 steps; give one number for every step"),
     ],
 )

@@ -138,6 +138,10 @@ def running(*gpus: int, remaining: int = 3, **changes: Any) -> dict[str, Any]:
 
 OUT_LATER = {"gpus": [5, 6], "from": 1, "until": 3}
 CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
+    (
+        {"jobs": [TRAIN, {**TRAIN, "priority": -1}]},  # also where the other has a fault of its own
+        "jobs[1].id: 'train' is the id of jobs[0] too; give each an id of its own",
+    ),
     ({"jobs": [TRAIN, TRAIN]}, "jobs[1].id: 'train' is the id of jobs[0] too; give each an id of its own"),
     (
         {"jobs": [TRAIN], "services": [{**CHAT, "id": "train"}]},
@@ -275,6 +279,8 @@ def test_all_faults_at_once() -> None:
             "horizon.finish_inside: must be true or false, not 1.0; write true or false",
             "jobs[1].kind: is null, and must be 'training', 'batch_inference' or 'quantization'; choose one of these",
             "jobs[2].prio: is not a field of this document; remove it or correct its name",
+            "jobs[1].id: 'train' is the id of jobs[0] too; give each an id of its own",
+            "jobs[2].id: 'train' is the id of jobs[0] too; give each an id of its own",
             "jobs[0].gpus: no power of two between 5 and 7; widen the range",
             "services[0].held: GPU 9 does not exist in a cluster of 8; GPU numbers run from 0 to 7",
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadfactor.errors import Fault
@@ -21,6 +21,15 @@ class Parts:
     cluster: Cluster | None
     jobs: Mapping[int, Job]
     services: Mapping[int, Service]
+    ids: Mapping[str, str]
+    """The id of every job and service by its path, also of those that are not sound."""
+
+    @classmethod
+    def of(cls, horizon: Horizon, cluster: Cluster, jobs: Sequence[Job], services: Sequence[Service]) -> Parts:
+        """Return the parts of a problem that are all sound."""
+        ids = {f"jobs[{index}]": job.id for index, job in enumerate(jobs)}
+        ids |= {f"services[{index}]": service.id for index, service in enumerate(services)}
+        return cls(horizon, cluster, dict(enumerate(jobs)), dict(enumerate(services)), ids)
 
 
 def faults_between(parts: Parts) -> list[Fault]:
@@ -38,14 +47,10 @@ def faults_between(parts: Parts) -> list[Fault]:
 
 def _duplicate_ids(parts: Parts) -> Iterator[Fault]:
     first: dict[str, str] = {}
-    for name, items in (("jobs", parts.jobs), ("services", parts.services)):
-        for index, item in items.items():
-            path = f"{name}[{index}]"
-            if item.id in first:
-                yield Fault(
-                    f"{path}.id", f"{item.id!r} is the id of {first[item.id]} too", "give each an id of its own"
-                )
-            first.setdefault(item.id, path)
+    for path, name in parts.ids.items():
+        if name in first:
+            yield Fault(f"{path}.id", f"{name!r} is the id of {first[name]} too", "give each an id of its own")
+        first.setdefault(name, path)
 
 
 def _against_horizon(parts: Parts, horizon: Horizon) -> Iterator[Fault]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
@@ -32,8 +32,7 @@ class Problem(Noun):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        parts = Parts(self.horizon, self.cluster, dict(enumerate(self.jobs)), dict(enumerate(self.services)))
-        faults = faults_between(parts)
+        faults = faults_between(Parts.of(self.horizon, self.cluster, self.jobs, self.services))
         if faults:
             raise contradictions(faults)
         return self
@@ -69,7 +68,17 @@ def _sound_parts(document: Mapping[str, Any]) -> Parts:
         _sound(Cluster, document.get("cluster")),
         _sound_items(Job, document.get("jobs")),
         _sound_items(Service, document.get("services")),
+        {path: name for kind in ("jobs", "services") for path, name in _ids(kind, document.get(kind))},
     )
+
+
+def _ids(kind: str, values: Any) -> Iterator[tuple[str, str]]:
+    """Yield path and id of every item that has one, whatever else is wrong with it."""
+    if isinstance(values, Sequence) and not isinstance(values, str):
+        for index, value in enumerate(values):
+            name = value.get("id") if isinstance(value, Mapping) else None
+            if isinstance(name, str):
+                yield f"{kind}[{index}]", name
 
 
 def _sound_items(kind: type[Item], values: Any) -> dict[int, Item]:

@@ -7,6 +7,7 @@ neighbourhood is taken apart and put back a few times for what may now be worth 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TypeVar
 
 from loadfactor.errors import InputError
@@ -66,7 +67,7 @@ class Replanner:
                 return self._end(self._known(self._jobs, "job", job_id))
             case DemandChanged(service_id, demand):
                 service = self._known(self._services, "service", service_id)
-                return self._change_service(service, Service(**{**_fields(service), "demand": demand}))
+                return self._change_service(service, _changed(service, demand=demand))
             case PriorityChanged(name, priority):
                 return self._reprioritise(name, priority)
             case GpuFailed(gpu, until_step):
@@ -77,9 +78,9 @@ class Replanner:
             raise InputError.of("event", f"{job.id!r} exists already", "give the job an id of its own")
         if job.running is not None:
             raise InputError.of("event", f"{job.id!r} is running already", "start a new Replanner with that problem")
-        faults = faults_between(Parts(self._base.horizon, self._base.cluster, {0: job}, {}))
+        faults = faults_between(Parts.of(self._base.horizon, self._base.cluster, [job], []))
         if faults:
-            raise InputError(faults)
+            raise InputError(replace(fault, path=fault.path.replace("jobs[0]", "event.job", 1)) for fault in faults)
         self._jobs[job.id] = job
         return self._standing.add(job)
 
@@ -97,9 +98,9 @@ class Replanner:
     def _reprioritise(self, name: str, priority: float) -> list[int]:
         if name in self._services:
             service = self._services[name]
-            return self._change_service(service, Service(**{**_fields(service), "priority": priority}))
+            return self._change_service(service, _changed(service, priority=priority))
         job = self._known(self._jobs, "job or service", name)
-        self._jobs[name] = Job(**{**_fields(job), "priority": priority})
+        self._jobs[name] = _changed(job, priority=priority)
         return self._standing.reprice(self._jobs[name])
 
     def _lose(self, gpu: int, until_step: int) -> list[int]:
@@ -111,7 +112,7 @@ class Replanner:
         holders = [service for service in self._services.values() if service.held and gpu in service.held]
         for service in holders:
             rest = tuple(other for other in service.held or () if other != gpu)
-            self._services[service.id] = Service(**{**_fields(service), "held": rest})
+            self._services[service.id] = _changed(service, held=rest)
         self._unavailable.append(entry)
         focus: list[int] = []
         for job in lost:
@@ -119,7 +120,7 @@ class Replanner:
             focus += self._standing.remove(job)
         focus += self._standing.close(gpu, until_step, list(self._services.values()), [s.id for s in holders])
         for job in lost:
-            waiting = Job(**{**_fields(job), "running": None, "gpus": self._range_to_wait_in(job)})
+            waiting = _changed(job, running=None, gpus=self._range_to_wait_in(job))
             self._jobs[job.id] = waiting
             focus += self._standing.add(waiting)
         return focus
@@ -145,5 +146,10 @@ class Replanner:
             raise InputError.of("event", f"no {kind} is called {name!r}", "correct the id") from None
 
 
-def _fields(noun: Job | Service) -> dict[str, object]:
-    return {name: getattr(noun, name) for name in type(noun).model_fields}
+def _changed(noun: Item, **changes: object) -> Item:
+    """Return `noun` with what an event changes; what the model refuses is told as the event's."""
+    fields = {name: getattr(noun, name) for name in type(noun).model_fields}
+    try:
+        return type(noun)(**{**fields, **changes})
+    except InputError as error:
+        raise InputError(replace(fault, path=f"event.{fault.path}") for fault in error.faults) from None
