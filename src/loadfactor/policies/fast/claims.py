@@ -28,6 +28,7 @@ from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy
 MOST_CLAIMED = 16
 """Jobs that may have to move for one; a block that needs more is passed over."""
 TRIES = 6
+JOB, FIRST, BEHIND = range(3)
 MOST_BLOCKS, MOST_PAIRS = 256, 16_384
 """Blocks compared for a claim, and blocks times jobs that may be in their way, so that a claim costs microseconds."""
 
@@ -61,17 +62,16 @@ def choose_claim(
     span = last - first + 1
     start = first + min(random_below(random, span), random_below(random, span))
     end = min(start + options[option, DURATION], steps)
-    near = np.empty(len(where), dtype=np.int64)
+    near = np.empty((len(where), 3), dtype=np.int64)
     worth = np.empty(len(where), dtype=np.float64)
     count = _meeting(job, start, end, options, reward, weight, chosen, begin, where, near, worth, random)
-    gpu = _cheapest_block(option, start, end, fixed, options, starts, chosen, where, near, worth, count, steps, random)
+    gpu = _cheapest_block(option, start, end, fixed, options, starts, near, worth, count, steps, random)
     if gpu == NOWHERE:
         return 0
     moved[0], number = job, 1
     for k in range(count):
-        other = near[k]
-        if where[other] < gpu + options[option, SIZE] and where[other] + options[chosen[other], SIZE] > gpu:
-            moved[number] = other
+        if near[k, FIRST] < gpu + options[option, SIZE] and near[k, BEHIND] > gpu:
+            moved[number] = near[k, JOB]
             number += 1
     return number
 
@@ -103,14 +103,18 @@ def _meeting(
     worth: Floats,
     random: npt.NDArray[np.uint64],
 ) -> int:
-    """Write the other jobs that run in [start, end) and what each is worth, give or take, to `near` and `worth`."""
+    """Write the other jobs that run in [start, end), their GPUs and what each is worth, give or take.
+
+    To `near` (JOB, FIRST and BEHIND its GPUs) and `worth`; return how many.
+    """
     steps, count = len(weight) - 1, 0
     for other in range(len(where)):
         if where[other] == NOWHERE or other == job or begin[other] >= end:
             continue
         until = begin[other] + options[chosen[other], DURATION]
         if until > start:
-            near[count] = other
+            near[count, JOB], near[count, FIRST] = other, where[other]
+            near[count, BEHIND] = where[other] + options[chosen[other], SIZE]
             earned = weight[min(until, steps)] - weight[begin[other]]
             worth[count] = reward[chosen[other]] * earned * (0.5 + random_below(random, 1024) / 1024)
             count += 1
@@ -125,8 +129,6 @@ def _cheapest_block(
     fixed: Bits,
     options: Ints,
     starts: Starts,
-    chosen: Ints,
-    where: Ints,
     near: Ints,
     worth: Floats,
     count: int,
@@ -143,8 +145,7 @@ def _cheapest_block(
         gpu = starts[index]
         cost, meets = 0.0, 0
         for k in range(count):
-            other = near[k]
-            if where[other] < gpu + size and where[other] + options[chosen[other], SIZE] > gpu:
+            if near[k, FIRST] < gpu + size and near[k, BEHIND] > gpu:
                 cost += worth[k]
                 meets += 1
                 if cost >= least or meets >= MOST_CLAIMED:

@@ -327,7 +327,7 @@ def _shuffle(
     jobs: Ints,
     random: npt.NDArray[np.uint64],
 ) -> None:
-    """Order the jobs from position `first` on by a noisy mixture of priority and size."""
+    """Order the jobs from position `first` on, at random or by a noisy worth that counts size and duration too."""
     taste = random_below(random, 3)
     for i in range(first, number):
         option = jobs[moved[i], FIRST_OPTION]
@@ -335,7 +335,9 @@ def _shuffle(
         if option == jobs[moved[i], LAST_OPTION]:
             key[i] = 0.0
         elif taste > 0:
-            key[i] *= reward[option] if taste == 1 else reward[option] / options[option, SIZE]
+            key[i] *= reward[option] * math.sqrt(options[option, DURATION])
+            if taste > 1:
+                key[i] /= math.sqrt(options[option, SIZE])
     for i in range(first + 1, number):
         job, rank = moved[i], key[i]
         j = i
