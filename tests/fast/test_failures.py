@@ -182,11 +182,11 @@ def test_the_gpu_that_a_service_no_longer_needs_goes_to_the_job_that_waited() ->
         (JobArrived(_job("chat", 1.0)), "event: 'chat' exists already; give the job an id of its own"),
         (JobEnded("chat"), "event: no job is called 'chat'; correct the id"),
         (DemandChanged("first", (1,) * 6), "event: no service is called 'first'; correct the id"),
-        (DemandChanged("chat", (1, 1, 1, 1, 1, -1)), "demand[5]: is -1, and must be at least 0; raise it"),
-        (PriorityChanged("first", -1.0), "priority: is -1.0, and must be at least 0; raise it"),
-        (PriorityChanged("chat", -1.0), "priority: is -1.0, and must be at least 0; raise it"),
+        (DemandChanged("chat", (1, 1, 1, 1, 1, -1)), "event.demand[5]: is -1, and must be at least 0; raise it"),
+        (PriorityChanged("first", -1.0), "event.priority: is -1.0, and must be at least 0; raise it"),
+        (PriorityChanged("chat", -1.0), "event.priority: is -1.0, and must be at least 0; raise it"),
         (GpuFailed(-1, 2), "event.gpu: GPU -1 does not exist in a cluster of 4; GPU numbers run from 0 to 3"),
-        (GpuFailed(0, 0), "until 0 is not after from 0; the range is half-open: make until larger"),
+        (GpuFailed(0, 0), "event.until_step: 0 is not after step 0; name the first step at which the GPU serves again"),
     ],
 )
 def test_a_wrong_event_is_refused_and_the_next_plan_is_as_if_it_had_never_come(event: Event, text: str) -> None:

@@ -49,9 +49,10 @@ def test_a_service_gets_the_least_curve_that_meets_its_aims(cap: int) -> None:
     for _ in range(40):
         steps = dice.randint(1, 12)
         aims = np.array([[dice.randint(0, 6) for _ in range(steps)]])
-        services = np.array([[cap, 8, -1, 0, 0, 0]])
+        services, nothing_kept = np.array([[cap, 8, -1, 0, 0]]), np.zeros((1, 1, steps), dtype=np.int64)
         free, curves = np.empty((1, steps), dtype=np.int64), np.empty((1, 1, steps), dtype=np.int64)
-        serve(aims, services, np.ones((1, 1), dtype=np.bool_), np.full((1, steps), 8), free, curves)
+        suits, base = np.ones((1, 1), dtype=np.bool_), np.full((1, steps), 8)
+        serve(aims, services, suits, nothing_kept, base, free, curves)
         least = [max(aims[0, u] - cap * abs(u - t) for u in range(steps)) for t in range(steps)]
         assert curves[0, 0].tolist() == least
         assert (free[0] + curves[0, 0] == 8).all()

@@ -10,7 +10,8 @@ import pytest
 
 from loadfactor.judge import judge
 from loadfactor.model import Cluster, GpuRange, Horizon, Job, Node, Objective, Plan, Problem, Service
-from loadfactor.policies import Effort, policy
+from loadfactor.policies import Effort, fast, policy
+from loadfactor.policies.fifo import Fifo
 from loadfactor.policies.prices import price_capacity
 from tests.support.brute_force import best_value
 from tests.support.generators import MEDIUM, SMALL, TINY, random_problem
@@ -134,3 +135,18 @@ def test_more_iterations_never_loosen_the_bound_of_the_prices() -> None:
         value = _value(_fast(problem, iterations=100))
         bounds = [price_capacity(problem, value, iterations).bound for iterations in (1, 10, 300)]
         assert bounds == sorted(bounds, reverse=True), seed
+
+
+@pytest.mark.parametrize("seed", [50405, 64926, 67054, 71315, 77050])
+def test_held_gpus_of_several_pools_are_kept_as_long_as_the_cap_demands(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On these, all that was held counted as one pool's, and no legal hand-out was found for it."""
+
+    def refuse(name: str) -> Fifo:
+        raise AssertionError(f"{name} fell back to fifo")
+
+    monkeypatch.setattr(fast, "Fifo", refuse)
+    problem = random_problem(10**6 + seed, (TINY, SMALL, SMALL, MEDIUM)[seed % 4])
+    plan = policy("fast").plan(problem, Effort(iterations=30, seed=10**6 + seed))
+    assert judge(problem, plan).legal

@@ -42,14 +42,9 @@ def allocate(
     """Make a plan for PROBLEM: which job runs when and where, and which GPUs every service holds."""
     refuse_unwritable("--output", output)
     refuse_unwritable("--picture", picture, PICTURE_SUFFIXES)
-    from loadfactor.model import read_problem, to_json, write_document
-    from loadfactor.policies import require_policy
+    from loadfactor.model import to_json, write_document
 
-    require_policy(policy)
-    described = read_problem(problem)
-    if format_ is Format.TABLE:
-        answers().print(size_line(described), markup=False)
-        sys.stdout.flush()  # people see that the file was read while numba and the solver are still being loaded
+    described = _read(problem, policy, format_)
     from loadfactor.allocator import decide
     from loadfactor.cli.progress import compiling_told, progress_of
     from loadfactor.policies import Effort
@@ -69,6 +64,19 @@ def allocate(
     from loadfactor.cli.tables import plan_report
 
     answers().print(plan_report(described, decision.plan))
+
+
+def _read(path: str, policy: str, format_: Format) -> Problem:
+    """Return the problem; people see that it was read while numba and the solver are still being loaded."""
+    from loadfactor.model import read_problem
+    from loadfactor.policies import require_policy
+
+    require_policy(policy)
+    problem = read_problem(path)
+    if format_ is Format.TABLE:
+        answers().print(size_line(problem), markup=False)
+        sys.stdout.flush()
+    return problem
 
 
 def size_line(problem: Problem) -> str:

@@ -26,9 +26,9 @@ SUBMIT, FIRST_OPTION, LAST_OPTION = range(3)
 """Columns of `jobs`; options are half-open: [FIRST_OPTION, LAST_OPTION)."""
 SIZE, DURATION, LAST_START, POOL, FIRST_BLOCK, LAST_BLOCK = range(6)
 """Columns of `options`; blocks are `starts[FIRST_BLOCK:LAST_BLOCK]`; POOL is -1 for blocks that span pools."""
-MAX_SWAP, MAX_GPUS, HELD, FIRST_GPU, LAST_GPU, HELD_POOL = range(6)
-"""Columns of `services`; HELD is the number of GPUs held before step 0, or -1 where the first step is free, and
-HELD_POOL a pool of theirs; the GPUs that suit the service are `starts[FIRST_GPU:LAST_GPU]`, the highest first."""
+MAX_SWAP, MAX_GPUS, HELD, FIRST_GPU, LAST_GPU = range(5)
+"""Columns of `services`; HELD is the number of GPUs held before step 0, or -1 where the first step is free; the GPUs
+that suit the service are `starts[FIRST_GPU:LAST_GPU]`, the highest first."""
 UNKNOWN = -1
 
 
@@ -70,6 +70,8 @@ class Instance:
     """(S,) the services, the dearest first."""
     service_pools: npt.NDArray[np.bool_]
     """(S, P) whether GPUs of the pool suit the service."""
+    kept: Ints
+    """(S, P, T) the GPUs of every pool that a service cannot have given back yet (see `kept_gpus`)."""
     held: Ints
     """(N,) the service that holds each GPU before step 0, or -1."""
 
@@ -82,7 +84,7 @@ def compile_problem(problem: Problem) -> Instance:
     jobs, options, reward = _options(waiting, steps, problem.horizon.finish_inside, catalogue)
     services = problem.services
     penalty, gpu_count = problem.objective.realtime_penalty, problem.cluster.gpu_count
-    rows = _matrix([*chain.from_iterable(service_row(service, gpu_count, catalogue) for service in services)], 6)
+    rows = _matrix([*chain.from_iterable(service_row(service, gpu_count, catalogue) for service in services)], 5)
     busy = empty_grid(problem)
     weight = _weight(steps, problem.objective.decay)
     price = np.array([penalty * service.priority for service in services], dtype=np.float64)
@@ -108,6 +110,7 @@ def compile_problem(problem: Problem) -> Instance:
         price=price,
         by_price=np.argsort(-price, kind="stable"),
         service_pools=_service_pools(services, rows, catalogue),
+        kept=_kept(services, busy, catalogue, steps),
         held=_held(problem),
     )
 
@@ -132,8 +135,7 @@ def _free(busy: Bits, catalogue: Catalogue, steps: int) -> Ints:
     free = np.repeat(catalogue.gpus_of_pool[:, None], steps, axis=1)
     if busy.any():
         rows = np.flatnonzero(busy.any(axis=1))
-        bits = np.unpackbits(busy[rows].view(np.uint8), axis=1, bitorder="little")[:, :steps]
-        np.subtract.at(free, catalogue.pool_of_gpu[rows], bits.astype(np.int64))
+        np.subtract.at(free, catalogue.pool_of_gpu[rows], _cells(busy[rows], steps))
     return free
 
 
@@ -172,8 +174,29 @@ def service_row(service: Service, gpu_count: int, catalogue: Catalogue) -> tuple
     """Return the row of `services` for a service."""
     most = gpu_count if service.max_gpus is None else min(service.max_gpus, gpu_count)
     held = UNKNOWN if service.held is None else len(service.held)
-    pool = int(catalogue.pool_of_gpu[service.held[0]]) if service.held else 0
-    return service.max_swap, most, held, *catalogue.gpus(service), pool
+    return service.max_swap, most, held, *catalogue.gpus(service)
+
+
+def kept_gpus(service: Service, busy: Bits, catalogue: Catalogue, steps: int) -> Ints:
+    """Return how many of its held GPUs the service cannot have given back yet, by pool and step (P, T).
+
+    A service that holds h GPUs before step 0 holds at least h - cap·(t + 1) of them at step t, whatever it needs (R4),
+    and none that `busy` has taken there.
+    """
+    held = np.array(service.held or (), dtype=np.int64)
+    idle = np.zeros((catalogue.pools, steps), dtype=np.int64)
+    np.add.at(idle, catalogue.pool_of_gpu[held], 1 - _cells(busy[held], steps))
+    bound = np.maximum(0, len(held) - service.max_swap * np.arange(1, steps + 1))
+    kept = np.empty_like(idle)
+    for pool in range(catalogue.pools):
+        kept[pool] = np.minimum(bound, idle[pool])
+        bound -= kept[pool]
+    return kept
+
+
+def _cells(rows: Bits, steps: int) -> Ints:
+    """Return the bits of some rows as numbers of shape (rows, T)."""
+    return np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little")[:, :steps].astype(np.int64)
 
 
 def _service_pools(services: tuple[Service, ...], rows: Ints, catalogue: Catalogue) -> npt.NDArray[np.bool_]:
@@ -184,6 +207,14 @@ def _service_pools(services: tuple[Service, ...], rows: Ints, catalogue: Catalog
     for row, service in enumerate(services):
         suits[row] = catalogue.table.suitable_gpus(service)[example]
     return suits
+
+
+def _kept(services: tuple[Service, ...], busy: Bits, catalogue: Catalogue, steps: int) -> Ints:
+    kept = np.zeros((len(services), catalogue.pools, steps), dtype=np.int64)
+    for row, service in enumerate(services):
+        if service.held:
+            kept[row] = kept_gpus(service, busy, catalogue, steps)
+    return kept
 
 
 def _held(problem: Problem) -> Ints:

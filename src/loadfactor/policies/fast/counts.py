@@ -18,7 +18,6 @@ from loadfactor.policies.instance import (
     DURATION,
     FIRST_OPTION,
     HELD,
-    HELD_POOL,
     LAST_OPTION,
     LAST_START,
     MAX_GPUS,
@@ -54,24 +53,15 @@ def copy(source: Ints, target: Ints) -> None:
             target[row, column] = source[row, column]
 
 
-@inner
-def keep_for_held(sign: int, first: int, services: Ints, free: Ints) -> None:
-    """Take out of `free` (sign 1) what the services from `first` on cannot give back yet, or put back that of one (-1).
-
-    A service that holds h GPUs before step 0 holds at least h - cap·(t + 1) of them at step t, whatever it needs (R4).
-    """
-    last = services.shape[0] if sign > 0 else first + 1
-    for service in range(first, last):
-        for t in range(free.shape[1]):
-            bound = services[service, HELD] - services[service, MAX_SWAP] * (t + 1)
-            if bound <= 0:
-                break
-            free[services[service, HELD_POOL], t] -= sign * bound
-
-
 @kernel
 def serve(
-    aims: Ints, services: Ints, service_pools: npt.NDArray[np.bool_], base: Ints, free: Ints, curves: Ints
+    aims: Ints,
+    services: Ints,
+    service_pools: npt.NDArray[np.bool_],
+    kept: Ints,
+    base: Ints,
+    free: Ints,
+    curves: Ints,
 ) -> None:
     """Serve the services one after the other, each by the least curve that its swap cap allows.
 
@@ -80,40 +70,70 @@ def serve(
     with min over what is available.
     """
     pools, steps = base.shape
-    copy(base, free)
-    keep_for_held(1, 0, services, free)
-    most = np.empty(steps, dtype=np.int64)
-    level = np.empty(steps, dtype=np.int64)
+    for pool in range(pools):
+        for t in range(steps):
+            free[pool, t] = base[pool, t]
+            for service in range(services.shape[0]):
+                free[pool, t] -= kept[service, pool, t]
+    most, level = np.empty(steps, dtype=np.int64), np.empty(steps, dtype=np.int64)
     for service in range(services.shape[0]):
-        cap, held = services[service, MAX_SWAP], services[service, HELD]
-        keep_for_held(-1, service, services, free)
-        for t in range(steps):
-            most[t] = 0
-            for pool in range(pools):
-                if service_pools[service, pool]:
-                    most[t] += max(free[pool, t], 0)
-            most[t] = min(most[t], services[service, MAX_GPUS])
-            if held != NONE:
-                most[t] = min(most[t], held + cap * (t + 1))
-        for t in range(1, steps):
-            most[t] = min(most[t], most[t - 1] + cap)
-        for t in range(steps - 2, -1, -1):
-            most[t] = min(most[t], most[t + 1] + cap)
-        for t in range(steps):
-            level[t] = min(aims[service, t], most[t])
+        for pool in range(pools):
+            for t in range(steps):
+                free[pool, t] += kept[service, pool, t]
+        most_to_hold(service, services, service_pools, free, most)
+        least_to_hold(service, aims, services, most, level)
+        share_out(service, service_pools, kept, level, free, curves)
+
+
+@inner
+def most_to_hold(service: int, services: Ints, service_pools: npt.NDArray[np.bool_], free: Ints, most: Ints) -> None:
+    """Write the highest curve that the service may follow among the free GPUs to `most` (T,)."""
+    steps, cap, held = len(most), services[service, MAX_SWAP], services[service, HELD]
+    for t in range(steps):
+        most[t] = 0
+        for pool in range(free.shape[0]):
+            if service_pools[service, pool]:
+                most[t] += max(free[pool, t], 0)
+        most[t] = min(most[t], services[service, MAX_GPUS])
         if held != NONE:
-            level[0] = max(level[0], min(most[0], held - cap))
-        for t in range(1, steps):
-            level[t] = max(level[t], level[t - 1] - cap)
-        for t in range(steps - 2, -1, -1):
-            level[t] = max(level[t], level[t + 1] - cap)
-        for t in range(steps):
-            wanted = level[t]
-            for pool in range(pools):
-                given = min(wanted, max(free[pool, t], 0)) if service_pools[service, pool] else 0
-                curves[service, pool, t] = given
-                free[pool, t] -= given
-                wanted -= given
+            most[t] = min(most[t], held + cap * (t + 1))
+    for t in range(1, steps):
+        most[t] = min(most[t], most[t - 1] + cap)
+    for t in range(steps - 2, -1, -1):
+        most[t] = min(most[t], most[t + 1] + cap)
+
+
+@inner
+def least_to_hold(service: int, aims: Ints, services: Ints, most: Ints, level: Ints) -> None:
+    """Write the lowest curve that meets the aims, as far as `most` lets it, to `level` (T,)."""
+    steps, cap, held = len(most), services[service, MAX_SWAP], services[service, HELD]
+    for t in range(steps):
+        level[t] = min(aims[service, t], most[t])
+    if held != NONE:
+        level[0] = max(level[0], min(most[0], held - cap))
+    for t in range(1, steps):
+        level[t] = max(level[t], level[t - 1] - cap)
+    for t in range(steps - 2, -1, -1):
+        level[t] = max(level[t], level[t + 1] - cap)
+
+
+@inner
+def share_out(
+    service: int, service_pools: npt.NDArray[np.bool_], kept: Ints, level: Ints, free: Ints, curves: Ints
+) -> None:
+    """Take the GPUs of the level from the pools: first those that the service cannot give back yet, then any."""
+    for t in range(len(level)):
+        wanted = level[t]
+        for pool in range(free.shape[0]):
+            given = max(0, min(wanted, kept[service, pool, t], free[pool, t]))
+            curves[service, pool, t] = given
+            wanted -= given
+        for pool in range(free.shape[0]):
+            if service_pools[service, pool]:
+                more = max(0, min(wanted, free[pool, t] - curves[service, pool, t]))
+                curves[service, pool, t] += more
+                wanted -= more
+            free[pool, t] -= curves[service, pool, t]
 
 
 @inner
@@ -255,6 +275,7 @@ def anneal(
     demand: Ints,
     price: Floats,
     service_pools: npt.NDArray[np.bool_],
+    kept: Ints,
     base: Ints,
     random: npt.NDArray[np.uint64],
     chosen: Ints,
@@ -266,10 +287,9 @@ def anneal(
 
     Returns the value of that state. `heat` is the first temperature, multiplied by `cooling` with every iteration.
     """
-    free = np.empty(base.shape, dtype=np.int64)
-    served = np.empty(base.shape, dtype=np.int64)
+    free, served = np.empty(base.shape, dtype=np.int64), np.empty(base.shape, dtype=np.int64)
     tried_curves = np.empty(curves.shape, dtype=np.int64)
-    serve(aims, services, service_pools, base, served, tried_curves)
+    serve(aims, services, service_pools, kept, base, served, tried_curves)
     cost = shortfall_cost(demand, price, tried_curves)
     copy(served, free)
     value = decode(state[0], state[1], jobs, options, reward, weight, free, chosen, begin) - cost
@@ -287,7 +307,7 @@ def anneal(
             if len(services) == 0:
                 break
             move_aim(trial_aims, demand, random)
-            serve(trial_aims, services, service_pools, base, served, tried_curves)
+            serve(trial_aims, services, service_pools, kept, base, served, tried_curves)
             trial_cost = shortfall_cost(demand, price, tried_curves)
         else:
             move_jobs(trial[0], trial[1], jobs, options, begin, random)
@@ -306,10 +326,10 @@ def anneal(
                 copy(trial_aims, aims)
         elif moves_aim:
             copy(current_aims, trial_aims)
-            serve(trial_aims, services, service_pools, base, served, tried_curves)
+            serve(trial_aims, services, service_pools, kept, base, served, tried_curves)
         else:
             copy(current, trial)
         heat *= cooling
-    serve(aims, services, service_pools, base, free, curves)
+    serve(aims, services, service_pools, kept, base, free, curves)
     decode(state[0], state[1], jobs, options, reward, weight, free, chosen, begin)
     return best

@@ -107,6 +107,9 @@ class Replanner:
         if not 0 <= gpu < self._base.cluster.gpu_count:
             fact = f"GPU {gpu} does not exist in a cluster of {self._base.cluster.gpu_count}"
             raise InputError.of("event.gpu", fact, f"GPU numbers run from 0 to {self._base.cluster.gpu_count - 1}")
+        if until_step < 1:
+            remedy = "name the first step at which the GPU serves again"
+            raise InputError.of("event.until_step", f"{until_step} is not after step 0", remedy)
         entry = Unavailable(gpus=(gpu,), from_step=0, until_step=until_step)
         lost = [job for job in self._jobs.values() if job.running and gpu in job.running.gpus]
         holders = [service for service in self._services.values() if service.held and gpu in service.held]

@@ -168,8 +168,8 @@ class Search:
         cooling = (cold / hot) ** (1 / max(iterations, 1))
         value: float = anneal(
             iterations, HEAT * i.mean_worth * hot, cooling, self.state, self.aims, i.jobs, i.options, i.reward,
-            i.weight, i.services, i.demand, i.price, i.service_pools, i.free, self.random, self.chosen, self.begin,
-            self.curves,
+            i.weight, i.services, i.demand, i.price, i.service_pools, i.kept, i.free, self.random, self.chosen,
+            self.begin, self.curves,
         )  # fmt: skip
         return value
 
@@ -285,7 +285,7 @@ class Search:
                     return
         yield self._hand_out(self.curves, found)
         curves, free = np.empty_like(self.curves), np.empty_like(i.free)
-        serve(i.demand, i.services, i.service_pools, i.free, free, curves)
+        serve(i.demand, i.services, i.service_pools, i.kept, i.free, free, curves)
         yield self._hand_out(curves, found)
 
     def _hand_out(self, curves: Ints, found: Positions) -> Ints:

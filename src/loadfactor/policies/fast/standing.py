@@ -28,6 +28,7 @@ from loadfactor.policies.instance import (
     SUBMIT,
     Ints,
     compile_problem,
+    kept_gpus,
     options_of_job,
     service_row,
 )
@@ -62,7 +63,7 @@ class Standing:
         self.penalty = problem.objective.realtime_penalty
         self.jobs, self.options, self.reward = i.jobs.copy(), i.options.copy(), i.reward.copy()
         self.services, self.demand, self.price = i.services.copy(), i.demand.copy(), i.price.copy()
-        self.held, self.starts = i.held.copy(), i.starts
+        self.held, self.kept, self.starts = i.held.copy(), i.kept.copy(), i.starts
         self.names: list[str | None] = [job.id for job in i.waiting]
         self.row = {job.id: row for row, job in enumerate(i.waiting)}
         self.service_row = {service.id: row for row, service in enumerate(problem.services)}
@@ -147,6 +148,7 @@ class Standing:
             row = self.service_row[name]
             service = services[row]
             self.services[row] = service_row(service, len(self.held), self.catalogue)
+            self.kept[row] = kept_gpus(service, self.closed, self.catalogue, self.instance.steps)
             self.demand[row] = service.demand
             self.price[row] = self.penalty * service.priority
             self._hand_out(row)
@@ -244,7 +246,7 @@ class Standing:
         count_free(self.grid, i.pool_of_gpu, free)
         one = slice(row, row + 1)
         curve, rest = np.zeros((1, *free.shape), dtype=np.int64), np.empty_like(free)
-        serve(self.demand[one], self.services[one], i.service_pools[one], free, rest, curve)
+        serve(self.demand[one], self.services[one], i.service_pools[one], self.kept[one], free, rest, curve)
         curves = np.zeros((len(self.services), *free.shape), dtype=np.int64)
         curves[row] = curve[0]
         room = 4 * int(np.abs(np.diff(curve[0].sum(axis=0))).sum()) + 4 * len(self.held) + 64
