@@ -5,6 +5,8 @@ Everything here works on a grid of bits (see `loadfactor.policies.occupancy`) an
 
 from __future__ import annotations
 
+import numpy as np
+
 from loadfactor.policies.blocks import Starts
 from loadfactor.policies.compiled import inner
 from loadfactor.policies.fast.counts import earliest_count
@@ -80,6 +82,25 @@ def rows_of(gpu: int, size: int, node_of_gpu: Ints, first_of_node: Ints) -> tupl
 
 
 @inner
+def never_free(grid: Bits, row: int, low_starts: np.uint64, high_starts: np.uint64) -> bool:
+    """Return whether the row is taken at all these steps, the quick half of the answer of `earliest_in_block`.
+
+    The steps are bits of the first and second word; rows of more words are never said to be taken.
+    """
+    second = grid.shape[1] - 1
+    free = (~grid[row, 0] & low_starts) | (~grid[row, second] & high_starts)
+    return bool(second <= 1 and free == 0)
+
+
+@inner
+def behind_node(node: int, index: int, high: int, starts: Starts, node_of_gpu: Ints) -> int:
+    """Return the first position from `index` on whose block does not begin in the node."""
+    while index < high and node_of_gpu[starts[index]] == node:
+        index += 1
+    return index
+
+
+@inner
 def earliest_best(
     grid: Bits,
     node_of_gpu: Ints,
@@ -96,15 +117,16 @@ def earliest_best(
     """Return (start, first GPU) of the earliest start of any candidate block in [first, last], best fit; or -1s."""
     best, gpu_of_best, least, feasible = NOWHERE, NOWHERE, FAR, 0
     every = len(node_of_gpu) + len(first_of_node) - 1
+    low_starts, high_starts = mask_between(first, last + 1), mask_between(first - 64, last - 63)
     node, index = NOWHERE, low
     while index < high:
         gpu = starts[index]
         index += 1
         if node_of_gpu[gpu] != node:
-            node = node_of_gpu[gpu]
-            if earliest_in_block(grid, every + node, 1, duration, first, last, steps) == NOWHERE:
-                while index < high and node_of_gpu[starts[index]] == node:
-                    index += 1
+            node, row = node_of_gpu[gpu], every + node_of_gpu[gpu]
+            full = never_free(grid, row, low_starts, high_starts)
+            if full or earliest_in_block(grid, row, 1, duration, first, last, steps) == NOWHERE:
+                index = behind_node(node, index, high, starts, node_of_gpu)
                 continue
         row, count = rows_of(gpu, size, node_of_gpu, first_of_node)
         start = earliest_in_block(grid, row, count, duration, first, last, steps)
@@ -114,6 +136,7 @@ def earliest_best(
         if best == NOWHERE or start < last or gap < least:
             if start < last:
                 feasible = 0
+                low_starts, high_starts = mask_between(first, start + 1), mask_between(first - 64, start - 63)
             best, gpu_of_best, least, last = start, gpu, gap, start
         feasible += 1
         if start == first and (gap == 0 or feasible >= ENOUGH):
