@@ -32,7 +32,7 @@ class Shares(NamedTuple):
     """Placing the jobs by worth, in several orders."""
 
 
-FEW_JOBS_SHARES = Shares(counts=0.4, fit=0.1, worth=0.0)
+FEW_JOBS_SHARES = Shares(counts=0.3, fit=0.1, worth=0.0)
 MANY_JOBS_SHARES = Shares(counts=0.1, fit=0.1, worth=0.4)
 MANY_JOBS = 24
 """Jobs from which on placing them by worth finds a better start than the counts do in the same time."""
@@ -47,8 +47,8 @@ FEW_ORDERS = 8
 """Orders tried where the effort is given in iterations."""
 LARGE_POWERS = (0.1, 0.25)
 """Powers of size and duration on a grid that is too large to try several."""
-FIRST_CHUNK = 8
-FIT_CHUNK = 25
+FIRST_CHUNK = 24
+FIT_CHUNK = 50
 SHORTEST_ROUND = 2e-4
 """Seconds below which another round is not begun."""
 LARGEST_FITTED_GRID = 65_536
