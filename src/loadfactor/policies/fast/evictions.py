@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from loadfactor.policies.blocks import Starts
+from loadfactor.policies.compiled import kernel
 from loadfactor.policies.fast.counts import NONE
 from loadfactor.policies.instance import (
     DURATION,
@@ -19,7 +22,7 @@ from loadfactor.policies.instance import (
     Floats,
     Ints,
 )
-from loadfactor.policies.occupancy import earliest_in_block
+from loadfactor.policies.occupancy import Bits, next_busy
 
 if TYPE_CHECKING:
     from loadfactor.policies.fast.standing import Standing
@@ -44,30 +47,43 @@ def cheapest_evictions(standing: Standing, row: int) -> list[list[int]]:
     blocks = standing.starts[standing.options[option, FIRST_BLOCK] : standing.options[option, LAST_BLOCK]]
     blocks = blocks[:: max(1, len(blocks) // BLOCKS_COMPARED)]
     found: list[tuple[float, list[int]]] = []
+    others = _Placed(standing, row)
     for start in sorted({first + (last - first) * part // STARTS_COMPARED for part in range(STARTS_COMPARED)}):
-        possible = [
-            gpu
-            for gpu in blocks.tolist()
-            if earliest_in_block(fixed, gpu, size, duration, start, start, standing.instance.steps) == start
-        ]
-        found += _costs(standing, row, np.array(possible, dtype=np.int64), size, start, start + duration)
+        end = min(start + duration, standing.instance.steps)
+        possible = blocks[free_blocks(fixed, blocks, size, start, end)]
+        found += others.cheapest(possible, size, start, start + duration)
     most = _most(standing, row)
     return [jobs for cost, jobs in sorted(found, key=lambda entry: entry[0])[:EVICTION_TRIES] if cost < most]
 
 
-def _costs(
-    standing: Standing, row: int, blocks: Ints, size: int, start: int, end: int
-) -> list[tuple[float, list[int]]]:
-    """Return what the jobs in each block earn in the least dear cases, and which they are."""
-    placed = np.flatnonzero(standing.where != NONE)
-    placed = placed[placed != row]
-    ends = standing.begin[placed] + standing.options[standing.chosen[placed], DURATION]
-    placed = placed[(standing.begin[placed] < end) & (ends > start)]
-    low, high = standing.where[placed], standing.where[placed] + standing.options[standing.chosen[placed], SIZE]
-    overlaps = (low[None, :] < blocks[:, None] + size) & (high[None, :] > blocks[:, None])
-    cost = overlaps @ _worths(standing, placed)
-    cheapest = np.argsort(cost, kind="stable")[:EVICTION_TRIES]
-    return [(float(cost[block]), placed[overlaps[block]].tolist()) for block in cheapest]
+@kernel
+def free_blocks(busy: Bits, blocks: Starts, size: int, start: int, end: int) -> npt.NDArray[np.bool_]:
+    """Return for each block, given by its first GPU, whether it is free in [start, end)."""
+    free = np.empty(len(blocks), dtype=np.bool_)
+    for index in range(len(blocks)):
+        free[index] = next_busy(busy, blocks[index], size, start, end) >= end
+    return free
+
+
+class _Placed:
+    """The placed jobs besides one: where and when each is, and what it earns."""
+
+    def __init__(self, standing: Standing, row: int) -> None:
+        placed = np.flatnonzero(standing.where != NONE)
+        self.rows = placed[placed != row]
+        options = standing.options[standing.chosen[self.rows]]
+        self.begin, self.low = standing.begin[self.rows], standing.where[self.rows]
+        self.end, self.high = self.begin + options[:, DURATION], self.low + options[:, SIZE]
+        self.worth = _worths(standing, self.rows)
+
+    def cheapest(self, blocks: Ints, size: int, start: int, end: int) -> list[tuple[float, list[int]]]:
+        """Return what the jobs in each block earn in the least dear cases, and which they are."""
+        meeting = np.flatnonzero((self.begin < end) & (self.end > start))
+        low, high = self.low[meeting], self.high[meeting]
+        overlaps = (low[None, :] < blocks[:, None] + size) & (high[None, :] > blocks[:, None])
+        cost = overlaps @ self.worth[meeting]
+        cheapest = np.argsort(cost, kind="stable")[:EVICTION_TRIES]
+        return [(float(cost[block]), self.rows[meeting[overlaps[block]]].tolist()) for block in cheapest]
 
 
 def cheapest_at(standing: Standing, row: int, step: int, missing: int) -> list[int]:

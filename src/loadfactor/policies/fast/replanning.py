@@ -33,6 +33,7 @@ class Replanner:
         self.plan = plan
         self._base = problem
         self._jobs: dict[str, Job] = {job.id: job for job in problem.jobs}
+        self._running = [job.id for job in problem.jobs if job.running]  # none is ever added
         self._services: dict[str, Service] = {service.id: service for service in problem.services}
         self._unavailable = list(problem.cluster.unavailable)
         self._standing = Standing(problem, plan, seed)
@@ -111,7 +112,8 @@ class Replanner:
             remedy = "name the first step at which the GPU serves again"
             raise InputError.of("event.until_step", f"{until_step} is not after step 0", remedy)
         entry = Unavailable(gpus=(gpu,), from_step=0, until_step=until_step)
-        lost = [job for job in self._jobs.values() if job.running and gpu in job.running.gpus]
+        running = (self._jobs[name] for name in self._running if name in self._jobs)
+        lost = [job for job in running if job.running and gpu in job.running.gpus]
         holders = [service for service in self._services.values() if service.held and gpu in service.held]
         for service in holders:
             rest = tuple(other for other in service.held or () if other != gpu)
