@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ortools.sat.python import cp_model
 
 from loadfactor.model import Problem
 from loadfactor.policies.draft import Draft, Gpus
 from loadfactor.policies.full.choices import Choice, ChoiceMaker, JobClass
-from loadfactor.policies.full.model import GridModel, ServiceVariables
+from loadfactor.policies.full.model import GridModel, Rest, ServiceVariables
 from loadfactor.policies.full.partition import Partition
 from loadfactor.policies.full.scale import Scale
 from loadfactor.policies.full.solver import Limits, Outcome, solve
@@ -53,6 +54,21 @@ class Placer:
         self._gpus = ChoiceMaker(Partition.single(problem))
         self._nodes = ChoiceMaker(Partition.nodes(problem))
 
+    @property
+    def nodes(self) -> Partition:
+        """The partition in which every node is a pool."""
+        return self._nodes.partition
+
+    @property
+    def gpus(self) -> Partition:
+        """The partition in which every GPU is a pool."""
+        return self._gpus.partition
+
+    @cached_property
+    def by_node(self) -> list[Choice]:
+        """Every choice of every job, told apart by the nodes that it uses."""
+        return [choice for index, jobs in enumerate(self.classes) for choice in self._nodes.all_of(index, jobs)]
+
     def _choices(self, maker: ChoiceMaker, job_class: int, size: int, start: int) -> list[Choice]:
         return list(maker.at(job_class, self.classes[job_class], size, start))
 
@@ -74,9 +90,14 @@ class Placer:
         return self._place_gpus(outline, None, _rest(limits, began))
 
     def _place_nodes(self, outline: Outline, limits: Limits) -> tuple[GridModel, Outcome]:
+        """Search without a linear relaxation first, which proves soonest that there is nothing, then with one."""
         model, parts = self._model(outline, self._nodes)
         self._require(model, parts, outline)
-        return model, solve(model.model, limits)
+        began = time.perf_counter()
+        outcome = solve(model.model, replace(limits, seconds=limits.seconds / 2, linearization=0))
+        if outcome.proven:
+            return model, outcome
+        return model, solve(model.model, replace(_rest(limits, began), linearization=1))
 
     def _place_gpus(
         self, outline: Outline, nodes: tuple[GridModel, list[int]] | None, limits: Limits
@@ -85,11 +106,11 @@ class Placer:
             model, parts = self._model(outline, self._gpus)
             self._require(model, parts, outline)
         else:
-            model = self._within_nodes(*nodes)
+            model = self.within_nodes(*nodes)
         outcome = solve(model.model, limits)
         return (draft_of(model, outcome.values) if outcome.solved else None), outcome.infeasible
 
-    def _within_nodes(self, nodes: GridModel, values: list[int]) -> GridModel:
+    def within_nodes(self, nodes: GridModel, values: Sequence[int], rest: Rest | None = None) -> GridModel:
         """Return the model of GPUs in which every job and service keeps to the nodes found for it."""
         groups: list[tuple[list[Choice], int]] = []
         for choice, chosen in zip(nodes.choices, nodes.chosen, strict=True):
@@ -97,7 +118,8 @@ class Placer:
                 mine = self._choices(self._gpus, choice.job_class, choice.size, choice.start)
                 inside = [c for c in mine if c.blocks[0] in choice.blocks]
                 groups.append((inside, values[chosen.index]))
-        model = GridModel(self._gpus.partition, self.classes, [c for g, _ in groups for c in g], self.scale)
+        fine_choices = [choice for group, _ in groups for choice in group]
+        model = GridModel(self._gpus.partition, nodes.classes, fine_choices, self.scale, rest)
         chosen_here = iter(model.chosen)
         for group, jobs in groups:
             model.model.add(cp_model.LinearExpr.sum([next(chosen_here) for _ in group]) == jobs)
@@ -106,7 +128,7 @@ class Placer:
         return model
 
     def _keep_to_nodes(
-        self, model: GridModel, fine: ServiceVariables, coarse: ServiceVariables, values: list[int]
+        self, model: GridModel, fine: ServiceVariables, coarse: ServiceVariables, values: Sequence[int]
     ) -> None:
         """Give a service its GPUs of every node, and move none inside a node.
 
@@ -217,7 +239,8 @@ def give_hint(model: GridModel, draft: Draft) -> None:
         for step, gpus in enumerate(allocation):
             counts = dict.fromkeys(variables.held[step], 0)
             for gpu in gpus:
-                counts[int(pool_of_gpu[gpu])] += 1
+                if pool_of_gpu[gpu] in counts:
+                    counts[int(pool_of_gpu[gpu])] += 1
             for pool, count in counts.items():
                 model.model.add_hint(variables.held[step][pool], count)
             missing = max(0, variables.service.demand[step] - len(gpus))

@@ -10,12 +10,14 @@ from functools import cached_property
 from loadfactor.model import Plan, Problem
 from loadfactor.policies.draft import Draft
 from loadfactor.policies.full.choices import ChoiceMaker, JobClass, job_classes, starts_of
+from loadfactor.policies.full.fitting import Fitter
 from loadfactor.policies.full.model import GridModel
+from loadfactor.policies.full.neighbourhoods import Neighbourhoods
 from loadfactor.policies.full.outlines import cut_off, outline_of, whole
 from loadfactor.policies.full.partition import Partition
 from loadfactor.policies.full.positions import Outline, Placer, give_hint
 from loadfactor.policies.full.scale import Scale
-from loadfactor.policies.full.solver import Limits, cores, solve
+from loadfactor.policies.full.solver import Limits, Outcome, cores, solve
 from loadfactor.policies.prices import price_capacity
 from loadfactor.policies.protocol import Effort, Policy, Progress
 
@@ -24,6 +26,8 @@ TOLERANCE = 1e-6
 LARGEST_MODEL = 1_500_000
 """Largest number of terms in the capacity rules; a larger problem keeps the plan it started from, with the
 bound that prices prove."""
+NEIGHBOURHOOD_SECONDS = 0.8
+"""Time limit for a few nodes planned anew."""
 FIRST_SHARE = 0.1
 """The first round takes this share of the time limit for each of its parts; every further round takes twice as much."""
 
@@ -72,25 +76,59 @@ class Search:
         counts = counts_model(self.problem, classes)
         give_hint(counts, self.best)
         placer = Placer(self.problem, classes, counts.scale)
-        share, settled, outline = FIRST_SHARE, False, None
+        share, settled, decided = FIRST_SHARE, False, None
         for turn in range(1_000_000):
-            if self.closed or self.remaining <= 0:
+            if self._over:
                 return
             seconds = min(self.remaining, share * self.effort.time_limit_seconds)
             if not settled:
-                settled, outline = self._count(counts, seconds, turn)
-            if outline is not None and not self.closed and self.remaining > 0:
-                settled = self._place(placer, counts, outline, seconds, turn) and settled
-            if not self.closed and self.remaining > 0 and share > FIRST_SHARE:
-                self._try_again(seconds / 2, turn)
+                settled, decided = self._count(counts, seconds, turn)
+            if decided is not None:
+                settled = self._realize(placer, counts, decided, settled, seconds, turn) and settled
+            self._explore(placer, seconds, turn)
+            self._try_again(seconds / 2, turn)
             share = min(2 * share, 1.0)
 
-    def _count(self, counts: GridModel, seconds: float, turn: int) -> tuple[bool, Outline | None]:
-        """Solve the model in counts; return whether it is solved to the end, and its plan."""
+    @property
+    def _over(self) -> bool:
+        return self.closed or self.remaining <= 0
+
+    def _count(self, counts: GridModel, seconds: float, turn: int) -> tuple[bool, Outcome | None]:
+        """Solve the model in counts; return whether it is solved to the end, and its solution."""
         outcome = solve(counts.model, self._limits(seconds, turn), lambda units: self._hear(counts, units))
         if outcome.solved:
             self._hear(counts, outcome.bound)
-        return outcome.proven, outline_of(counts, outcome.values) if outcome.solved else None
+        return outcome.proven, outcome if outcome.solved else None
+
+    def _realize(
+        self, placer: Placer, counts: GridModel, decided: Outcome, settled: bool, seconds: float, turn: int
+    ) -> bool:
+        """Find positions for a solution in counts; cut it off and return False where it is proven that it has none."""
+        worth = counts.scale.value(decided.objective) + self._inherited
+        if self.value >= worth - TOLERANCE * max(1.0, abs(worth)) or self._over:
+            return True
+        draft = self._fitter.fit(counts, decided.values, worth, min(self.remaining, seconds / 2))
+        if draft is not None:
+            self._keep(draft)
+        if self._over or not settled:
+            return True
+        return self._place(placer, counts, outline_of(counts, decided.values), seconds, turn)
+
+    @cached_property
+    def _fitter(self) -> Fitter:
+        return Fitter(self.problem, self.effort.seed)
+
+    def _explore(self, placer: Placer, seconds: float, turn: int) -> None:
+        """Plan a few nodes anew at a time."""
+        until = time.perf_counter() + seconds
+        if len(self.problem.cluster.nodes) < 2 or self._over:
+            return
+        neighbourhoods = Neighbourhoods(placer, self.value, self.effort.seed + turn)
+        while time.perf_counter() < until and not self._over:
+            limits = replace(self._limits(NEIGHBOURHOOD_SECONDS, turn), linearization=1, quick=True)
+            draft = neighbourhoods.improve(self.best, limits)
+            if draft is not None:
+                self._keep(draft)
 
     def _hear(self, counts: GridModel, units: float) -> None:
         bound = counts.scale.value(units) + self._inherited
@@ -105,7 +143,7 @@ class Search:
         return Draft(self.problem, placed, self.best.held).metrics.batch_reward
 
     def _place(self, placer: Placer, counts: GridModel, outline: Outline, seconds: float, turn: int) -> bool:
-        """Find positions for an outline; cut it off and return False where it is proven that there are none."""
+        """Place an outline exactly; cut it off and return False where it is proven that there are no positions."""
         limits = self._limits(min(seconds, self.remaining), turn)
         draft, impossible = placer.place(outline, limits)
         if draft is not None:
@@ -118,6 +156,8 @@ class Search:
 
     def _try_again(self, seconds: float, turn: int) -> None:
         """Give the policy that made the first plan more time."""
+        if self._over:
+            return
         budget_ms = 1000 * min(seconds, self.remaining)
         effort = replace(self._start_effort(), seed=self.effort.seed + turn, budget_ms=budget_ms)
         self._keep(draft_from(self.problem, self.start_policy.plan(self.problem, effort)))

@@ -1,0 +1,90 @@
+"""Positions for a plan in counts by the ejection search of `fast`: at once where there are many, near it where none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from loadfactor.model import Problem
+from loadfactor.policies.draft import Draft
+from loadfactor.policies.fast.counts import NONE
+from loadfactor.policies.fast.layout import draft_of
+from loadfactor.policies.fast.loading import load_compiled_code
+from loadfactor.policies.fast.search import Budget, Positions, Search
+from loadfactor.policies.full.choices import Choice
+from loadfactor.policies.full.model import GridModel
+from loadfactor.policies.instance import FIRST_OPTION, LAST_OPTION, POOL, SIZE, compile_problem
+
+SHORTEST_TRY = 0.01
+"""Seconds of ejections in the first try; every further one takes twice as long as the last."""
+FIT_SHARE = 0.4
+"""Share of the time that goes into positions for all; the rest improves the best that was found."""
+
+
+class Fitter:
+    """Makes legal plans from solutions of the model in counts, each a random try."""
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        load_compiled_code()
+        self._instance = compile_problem(problem)
+        self._seed = seed
+
+    def fit(self, counts: GridModel, values: Sequence[int], worth: float, seconds: float) -> Draft | None:
+        """Return the best plan found near a solution of `counts` in `seconds`; one of `worth` ends the search."""
+        self._seed += 1
+        search = _NearCounts(self._instance, self._seed)
+        search.read(counts, values)
+        search.search(worth, seconds)
+        return None if search.best is None else draft_of(self._instance, search.best)
+
+
+class _NearCounts(Search):
+    """The search of `fast`, from decisions in counts that somebody else has made."""
+
+    def read(self, counts: GridModel, values: Sequence[int]) -> None:
+        """Take over starts, sizes and the services' curves."""
+        waiting = [iter(jobs.jobs) for jobs in counts.classes]
+        row = {job.id: index for index, job in enumerate(self.instance.waiting)}
+        for choice, chosen in zip(counts.choices, counts.chosen, strict=True):
+            for _ in range(values[chosen.index]):
+                job = row[next(waiting[choice.job_class]).id]
+                self.chosen[job] = self._option(job, choice, counts)
+                self.begin[job] = choice.start
+        for service, variables in enumerate(counts.services):
+            for step, held in enumerate(variables.held):
+                for pool, count in held.items():
+                    self.curves[service, self._pool(counts, pool), step] += values[count.index]
+
+    def search(self, worth: float, seconds: float) -> None:
+        """Try longer and longer to place all of it; where that fails, improve the best try."""
+        began, allowed, best = time.perf_counter(), SHORTEST_TRY, None
+        while True:
+            budget = Budget(time.perf_counter(), 1000 * allowed, None)
+            found = self._placed_as_counted(budget, allowed)
+            self._keep(found)
+            if self.best is not None and self.best.value >= worth - 1e-6 * max(1.0, abs(worth)):
+                return
+            best = found if best is None or found.reward > best.reward else best
+            allowed *= 2
+            if time.perf_counter() - began + allowed > FIT_SHARE * seconds:
+                break
+        self._improve_until(best, began + seconds)
+
+    def _improve_until(self, found: Positions, end: float) -> None:
+        left = end - time.perf_counter()
+        if left > 0:
+            self._improve(Budget(time.perf_counter(), 1000 * left, None), left, found)
+
+    def _option(self, job: int, choice: Choice, counts: GridModel) -> int:
+        """Return the option of `job` that `choice` means."""
+        i = self.instance
+        pool = self._pool(counts, choice.usage[0][0]) if len(choice.usage) == 1 else -1
+        for option in range(i.jobs[job, FIRST_OPTION], i.jobs[job, LAST_OPTION]):
+            if i.options[option, SIZE] == choice.size and i.options[option, POOL] == pool:
+                return option
+        return NONE
+
+    def _pool(self, counts: GridModel, pool: int) -> int:
+        """Return what the compiled problem calls a pool of the model's partition: it numbers them on its own."""
+        gpu = int((counts.partition.pool_of_gpu == pool).argmax())
+        return int(self.instance.pool_of_gpu[gpu])
