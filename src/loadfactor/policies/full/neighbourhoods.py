@@ -51,7 +51,7 @@ class Neighbourhoods:
         if self.random.random() < 0.5:  # larger blocks need neighbours
             first = int(self.random.integers(nodes))
             return [(first + index) % nodes for index in range(count)]
-        return self.random.choice(nodes, count, replace=False).tolist()
+        return [int(node) for node in self.random.choice(nodes, count, replace=False)]
 
     def _replan(self, draft: Draft, nodes: Sequence[int], limits: Limits) -> Draft | None:
         part = Part(draft, self.placer.nodes, self.placer.gpus, nodes)

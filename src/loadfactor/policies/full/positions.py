@@ -44,6 +44,15 @@ class Conflict:
     shortfall: frozenset[tuple[int, int]]
 
 
+@dataclass(frozen=True)
+class Placed:
+    """What came of the search for positions; `conflict` says why they are impossible, where that is known."""
+
+    draft: Draft | None = None
+    impossible: bool = False
+    conflict: Conflict | None = None
+
+
 class Placer:
     """Finds GPUs for outlines of one problem."""
 
@@ -72,43 +81,42 @@ class Placer:
     def _choices(self, maker: ChoiceMaker, job_class: int, size: int, start: int) -> list[Choice]:
         return list(maker.at(job_class, self.classes[job_class], size, start))
 
-    def place(self, outline: Outline, limits: Limits) -> tuple[Draft | None, bool]:
-        """Return a draft that keeps to the whole outline, or None and whether it is proven that there is none.
+    def place(self, outline: Outline, limits: Limits) -> Placed:
+        """Return a draft that keeps to the whole outline, or why there is none.
 
         First a node for every job and for the GPUs of every service, then the GPUs inside the nodes; only where the
         nodes found do not suffice, all GPUs at once.
         """
-        if len(self.problem.cluster.nodes) == 1:
-            return self._place_gpus(outline, None, limits)
         began = time.perf_counter()
-        nodes, outcome = self._place_nodes(outline, limits)
-        if not outcome.solved:
-            return None, outcome.infeasible
-        draft, _ = self._place_gpus(outline, (nodes, outcome.values), _rest(limits, began))
-        if draft is not None:
-            return draft, False
-        return self._place_gpus(outline, None, _rest(limits, began))
+        if len(self.problem.cluster.nodes) > 1:
+            nodes, outcome, conflict = self._search(outline, self._nodes, limits)
+            if not outcome.solved:
+                return Placed(impossible=outcome.infeasible, conflict=conflict)
+            fine = self.within_nodes(nodes, outcome.values)
+            outcome = solve(fine.model, _rest(limits, began))
+            if outcome.solved:
+                return Placed(draft_of(fine, outcome.values))
+        gpus, outcome, conflict = self._search(outline, self._gpus, _rest(limits, began))
+        draft = draft_of(gpus, outcome.values) if outcome.solved else None
+        return Placed(draft, outcome.infeasible, conflict)
 
-    def _place_nodes(self, outline: Outline, limits: Limits) -> tuple[GridModel, Outcome]:
-        """Search without a linear relaxation first, which proves soonest that there is nothing, then with one."""
-        model, parts = self._model(outline, self._nodes)
-        self._require(model, parts, outline)
+    def _search(
+        self, outline: Outline, maker: ChoiceMaker, limits: Limits
+    ) -> tuple[GridModel, Outcome, Conflict | None]:
+        """Look for pools for a whole outline.
+
+        First without a linear relaxation, which soon proves that there are none, with a core that says why; then with
+        one, which is better at finding some.
+        """
         began = time.perf_counter()
-        outcome = solve(model.model, replace(limits, seconds=limits.seconds / 2, linearization=0))
+        model, parts = self._model(outline, maker)
+        asked = _ask(model, parts, outline)
+        outcome = solve(model.model, replace(limits, seconds=limits.seconds / 2, workers=1, linearization=0))
         if outcome.proven:
-            return model, outcome
-        return model, solve(model.model, replace(_rest(limits, began), linearization=1))
-
-    def _place_gpus(
-        self, outline: Outline, nodes: tuple[GridModel, list[int]] | None, limits: Limits
-    ) -> tuple[Draft | None, bool]:
-        if nodes is None:
-            model, parts = self._model(outline, self._gpus)
-            self._require(model, parts, outline)
-        else:
-            model = self.within_nodes(*nodes)
-        outcome = solve(model.model, limits)
-        return (draft_of(model, outcome.values) if outcome.solved else None), outcome.infeasible
+            return model, outcome, asked.conflict(outcome.core) if outcome.infeasible else None
+        model, parts = self._model(outline, maker)
+        _require(model, parts, outline)
+        return model, solve(model.model, replace(_rest(limits, began), linearization=1)), None
 
     def within_nodes(self, nodes: GridModel, values: Sequence[int], rest: Rest | None = None) -> GridModel:
         """Return the model of GPUs in which every job and service keeps to the nodes found for it."""
@@ -150,45 +158,72 @@ class Placer:
                     for gpu in gpus:
                         _one_way(model, int(inherited[gpu]), fine.held[0][gpu], now - int(counted[node]))
 
-    def conflict(self, outline: Outline, limits: Limits) -> Conflict | None:
-        """Return parts of an outline that cannot be placed together, or None where time does not suffice."""
-        model, parts = self._model(outline, self._gpus)
-        jobs: dict[int, int] = {}
-        steps: dict[int, tuple[int, int]] = {}
-        for index, (part, demanded) in enumerate(zip(parts, outline.demanded, strict=True)):
-            kept = model.model.new_bool_var("")
-            model.model.add(cp_model.LinearExpr.sum(part) >= demanded.jobs).only_enforce_if(kept)
-            jobs[kept.index] = index
-            model.model.add_assumption(kept)
-        for service, (variables, shortfall) in enumerate(zip(model.services, outline.shortfall, strict=True)):
-            for step, most in enumerate(shortfall):
-                if most < variables.service.demand[step]:
-                    kept = model.model.new_bool_var("")
-                    model.model.add(variables.shortfall[step] <= most).only_enforce_if(kept)
-                    steps[kept.index] = (service, step)
-                    model.model.add_assumption(kept)
-        outcome = solve(model.model, Limits(limits.seconds, limits.seed, 1))
-        if not outcome.infeasible:
-            return None
-        core = set(outcome.core)
-        return Conflict(
-            frozenset(index for literal, index in jobs.items() if literal in core),
-            frozenset(pair for literal, pair in steps.items() if literal in core),
-        )
+    def conflicts(self, outline: Outline, steps: range, limits: Limits) -> tuple[bool, Conflict | None]:
+        """Look at `steps` only: return whether the outline is impossible there by nodes, and why.
 
-    def _model(self, outline: Outline, maker: ChoiceMaker) -> tuple[GridModel, list[list[cp_model.IntVar]]]:
+        What lies outside is left out, which relaxes the problem.
+        """
+        model, parts = self._model(outline, self._nodes, steps)
+        asked = _ask(model, parts, outline, steps)
+        outcome = solve(model.model, replace(limits, workers=1, linearization=0))
+        return outcome.infeasible, asked.conflict(outcome.core) if outcome.infeasible else None
+
+    def _model(
+        self, outline: Outline, maker: ChoiceMaker, steps: range | None = None
+    ) -> tuple[GridModel, list[list[cp_model.IntVar]]]:
         groups = [self._choices(maker, d.job_class, d.size, d.start) for d in outline.demanded]
+        if steps is not None:
+            groups = [[clipped for choice in group if (clipped := choice.within(steps))] for group in groups]
         model = GridModel(maker.partition, self.classes, [c for group in groups for c in group], self.scale)
         chosen = iter(model.chosen)
         return model, [[next(chosen) for _ in group] for group in groups]
 
-    @staticmethod
-    def _require(model: GridModel, parts: list[list[cp_model.IntVar]], outline: Outline) -> None:
-        for part, demanded in zip(parts, outline.demanded, strict=True):
-            model.model.add(cp_model.LinearExpr.sum(part) == demanded.jobs)
-        for variables, shortfall in zip(model.services, outline.shortfall, strict=True):
-            for variable, most in zip(variables.shortfall, shortfall, strict=True):
-                model.model.add(variable <= most)
+
+@dataclass(frozen=True)
+class Asked:
+    """Which literal of a model asks for which part of an outline."""
+
+    jobs: dict[int, int]
+    shortfall: dict[int, tuple[int, int]]
+
+    def conflict(self, core: Sequence[int]) -> Conflict | None:
+        """Return the parts that a core names, or None where it names nothing."""
+        if not core:
+            return None
+        return Conflict(
+            frozenset(self.jobs[literal] for literal in core if literal in self.jobs),
+            frozenset(self.shortfall[literal] for literal in core if literal in self.shortfall),
+        )
+
+
+def _ask(
+    model: GridModel, parts: list[list[cp_model.IntVar]], outline: Outline, steps: range | None = None
+) -> Asked:
+    """Require the outline part by part, each under an assumption that a core can name."""
+    asked = Asked({}, {})
+    for index, (part, demanded) in enumerate(zip(parts, outline.demanded, strict=True)):
+        if steps is not None and not part:
+            continue
+        kept = model.model.new_bool_var("")
+        model.model.add(cp_model.LinearExpr.sum(part) >= demanded.jobs).only_enforce_if(kept)
+        asked.jobs[kept.index] = index
+        model.model.add_assumption(kept)
+    for service, (variables, shortfall) in enumerate(zip(model.services, outline.shortfall, strict=True)):
+        for step, most in enumerate(shortfall):
+            if most < variables.service.demand[step] and (steps is None or step in steps):
+                kept = model.model.new_bool_var("")
+                model.model.add(variables.shortfall[step] <= most).only_enforce_if(kept)
+                asked.shortfall[kept.index] = (service, step)
+                model.model.add_assumption(kept)
+    return asked
+
+
+def _require(model: GridModel, parts: list[list[cp_model.IntVar]], outline: Outline) -> None:
+    for part, demanded in zip(parts, outline.demanded, strict=True):
+        model.model.add(cp_model.LinearExpr.sum(part) == demanded.jobs)
+    for variables, shortfall in zip(model.services, outline.shortfall, strict=True):
+        for variable, most in zip(variables.shortfall, shortfall, strict=True):
+            model.model.add(variable <= most)
 
 
 def _one_way(model: GridModel, before: cp_model.IntVar | int, now: cp_model.IntVar, change: int) -> None:

@@ -144,15 +144,12 @@ class Search:
 
     def _place(self, placer: Placer, counts: GridModel, outline: Outline, seconds: float, turn: int) -> bool:
         """Place an outline exactly; cut it off and return False where it is proven that there are no positions."""
-        limits = self._limits(min(seconds, self.remaining), turn)
-        draft, impossible = placer.place(outline, limits)
-        if draft is not None:
-            self._keep(draft)
-        if not impossible or self.remaining <= 0:
-            return True
-        conflict = placer.conflict(outline, replace(limits, seconds=min(1.0, self.remaining)))
-        cut_off(counts, outline, conflict or whole(counts, outline))
-        return False
+        placed = placer.place(outline, self._limits(seconds, turn))
+        if placed.draft is not None:
+            self._keep(placed.draft)
+        if placed.impossible:
+            cut_off(counts, outline, placed.conflict or whole(counts, outline))
+        return not placed.impossible
 
     def _try_again(self, seconds: float, turn: int) -> None:
         """Give the policy that made the first plan more time."""
