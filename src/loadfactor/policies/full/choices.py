@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -42,11 +42,6 @@ class Choice:
     reward: float
     most: int
     """How many jobs of the class can make this choice."""
-
-    def within(self, steps: range) -> Choice | None:
-        """Return the part of the choice that lies in `steps`, or None."""
-        start, end = max(self.start, steps.start), min(self.end, steps.stop)
-        return replace(self, start=start, end=end) if start < end else None
 
 
 def job_classes(problem: Problem) -> list[JobClass]:

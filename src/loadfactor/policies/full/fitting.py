@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 from loadfactor.model import Problem
+from loadfactor.policies.catalogue import SPANNING
 from loadfactor.policies.draft import Draft
 from loadfactor.policies.fast.counts import NONE
 from loadfactor.policies.fast.layout import draft_of
 from loadfactor.policies.fast.loading import load_compiled_code
 from loadfactor.policies.fast.search import Budget, Positions, Search
-from loadfactor.policies.full.choices import Choice
+from loadfactor.policies.full.choices import Usage
+from loadfactor.policies.full.decided import Decided
 from loadfactor.policies.full.model import GridModel
 from loadfactor.policies.instance import FIRST_OPTION, LAST_OPTION, POOL, SIZE, compile_problem
 
@@ -29,11 +30,11 @@ class Fitter:
         self._instance = compile_problem(problem)
         self._seed = seed
 
-    def fit(self, counts: GridModel, values: Sequence[int], worth: float, seconds: float) -> Draft | None:
-        """Return the best plan found near a solution of `counts` in `seconds`; one of `worth` ends the search."""
+    def fit(self, counts: GridModel, decided: Decided, worth: float, seconds: float) -> Draft | None:
+        """Return the best plan found near what was decided in counts; one of `worth` ends the search early."""
         self._seed += 1
         search = _NearCounts(self._instance, self._seed)
-        search.read(counts, values)
+        search.read(counts, decided)
         search.search(worth, seconds)
         return None if search.best is None else draft_of(self._instance, search.best)
 
@@ -41,19 +42,19 @@ class Fitter:
 class _NearCounts(Search):
     """The search of `fast`, from decisions in counts that somebody else has made."""
 
-    def read(self, counts: GridModel, values: Sequence[int]) -> None:
+    def read(self, counts: GridModel, decided: Decided) -> None:
         """Take over starts, sizes and the services' curves."""
         waiting = [iter(jobs.jobs) for jobs in counts.classes]
         row = {job.id: index for index, job in enumerate(self.instance.waiting)}
-        for choice, chosen in zip(counts.choices, counts.chosen, strict=True):
-            for _ in range(values[chosen.index]):
-                job = row[next(waiting[choice.job_class]).id]
-                self.chosen[job] = self._option(job, choice, counts)
-                self.begin[job] = choice.start
-        for service, variables in enumerate(counts.services):
-            for step, held in enumerate(variables.held):
+        for (job_class, size, start, usage), jobs in decided.jobs.items():
+            for _ in range(jobs):
+                job = row[next(waiting[job_class]).id]
+                self.chosen[job] = self._option(job, size, usage, counts)
+                self.begin[job] = start
+        for service, allocation in enumerate(decided.held):
+            for step, held in enumerate(allocation):
                 for pool, count in held.items():
-                    self.curves[service, self._pool(counts, pool), step] += values[count.index]
+                    self.curves[service, self._pool(counts, pool), step] += count
 
     def search(self, worth: float, seconds: float) -> None:
         """Try longer and longer to place all of it; where that fails, improve the best try."""
@@ -75,12 +76,12 @@ class _NearCounts(Search):
         if left > 0:
             self._improve(Budget(time.perf_counter(), 1000 * left, None), left, found)
 
-    def _option(self, job: int, choice: Choice, counts: GridModel) -> int:
-        """Return the option of `job` that `choice` means."""
+    def _option(self, job: int, size: int, usage: Usage, counts: GridModel) -> int:
+        """Return the option of `job` that is meant."""
         i = self.instance
-        pool = self._pool(counts, choice.usage[0][0]) if len(choice.usage) == 1 else -1
+        pool = self._pool(counts, usage[0][0]) if len(usage) == 1 else SPANNING
         for option in range(i.jobs[job, FIRST_OPTION], i.jobs[job, LAST_OPTION]):
-            if i.options[option, SIZE] == choice.size and i.options[option, POOL] == pool:
+            if i.options[option, SIZE] == size and i.options[option, POOL] == pool:
                 return option
         return NONE
 

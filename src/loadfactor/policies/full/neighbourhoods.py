@@ -16,9 +16,10 @@ import numpy as np
 from loadfactor.model import Problem
 from loadfactor.policies.draft import Draft, Gpus, duration_of
 from loadfactor.policies.full.choices import Choice, JobClass
+from loadfactor.policies.full.decided import Decided, give_hint
 from loadfactor.policies.full.model import GridModel, Rest
 from loadfactor.policies.full.partition import Ints, Mask, Partition
-from loadfactor.policies.full.positions import Placer, draft_of, give_hint
+from loadfactor.policies.full.positions import Placer, draft_of
 from loadfactor.policies.full.solver import Limits, solve
 from loadfactor.policies.prices import price_capacity
 
@@ -59,7 +60,7 @@ class Neighbourhoods:
         choices = self._promising(draft, part, classes)
         model = GridModel(self.placer.nodes, classes, choices, self.placer.scale, part.rest(self.placer.nodes))
         model.maximize_value()
-        give_hint(model, draft)
+        give_hint(model, Decided.by_draft(draft, self.placer.nodes, classes))
         outcome = solve(model.model, limits)
         if not outcome.solved:
             return None

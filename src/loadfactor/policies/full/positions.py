@@ -158,22 +158,8 @@ class Placer:
                     for gpu in gpus:
                         _one_way(model, int(inherited[gpu]), fine.held[0][gpu], now - int(counted[node]))
 
-    def conflicts(self, outline: Outline, steps: range, limits: Limits) -> tuple[bool, Conflict | None]:
-        """Look at `steps` only: return whether the outline is impossible there by nodes, and why.
-
-        What lies outside is left out, which relaxes the problem.
-        """
-        model, parts = self._model(outline, self._nodes, steps)
-        asked = _ask(model, parts, outline, steps)
-        outcome = solve(model.model, replace(limits, workers=1, linearization=0))
-        return outcome.infeasible, asked.conflict(outcome.core) if outcome.infeasible else None
-
-    def _model(
-        self, outline: Outline, maker: ChoiceMaker, steps: range | None = None
-    ) -> tuple[GridModel, list[list[cp_model.IntVar]]]:
+    def _model(self, outline: Outline, maker: ChoiceMaker) -> tuple[GridModel, list[list[cp_model.IntVar]]]:
         groups = [self._choices(maker, d.job_class, d.size, d.start) for d in outline.demanded]
-        if steps is not None:
-            groups = [[clipped for choice in group if (clipped := choice.within(steps))] for group in groups]
         model = GridModel(maker.partition, self.classes, [c for group in groups for c in group], self.scale)
         chosen = iter(model.chosen)
         return model, [[next(chosen) for _ in group] for group in groups]
@@ -196,21 +182,17 @@ class Asked:
         )
 
 
-def _ask(
-    model: GridModel, parts: list[list[cp_model.IntVar]], outline: Outline, steps: range | None = None
-) -> Asked:
+def _ask(model: GridModel, parts: list[list[cp_model.IntVar]], outline: Outline) -> Asked:
     """Require the outline part by part, each under an assumption that a core can name."""
     asked = Asked({}, {})
     for index, (part, demanded) in enumerate(zip(parts, outline.demanded, strict=True)):
-        if steps is not None and not part:
-            continue
         kept = model.model.new_bool_var("")
         model.model.add(cp_model.LinearExpr.sum(part) >= demanded.jobs).only_enforce_if(kept)
         asked.jobs[kept.index] = index
         model.model.add_assumption(kept)
     for service, (variables, shortfall) in enumerate(zip(model.services, outline.shortfall, strict=True)):
         for step, most in enumerate(shortfall):
-            if most < variables.service.demand[step] and (steps is None or step in steps):
+            if most < variables.service.demand[step]:
                 kept = model.model.new_bool_var("")
                 model.model.add(variables.shortfall[step] <= most).only_enforce_if(kept)
                 asked.shortfall[kept.index] = (service, step)
@@ -252,31 +234,3 @@ def draft_of(model: GridModel, values: Sequence[int]) -> Draft:
         for variables in model.services
     ]
     return Draft(problem, placed, held)
-
-
-def give_hint(model: GridModel, draft: Draft) -> None:
-    """Tell the solver where to look first: at `draft`, in whatever pools the model knows."""
-    pool_of_gpu = model.partition.pool_of_gpu
-    wanted: dict[tuple[int, int, tuple[tuple[int, int], ...]], int] = {}
-    for index, jobs in enumerate(model.classes):
-        for job in jobs.jobs:
-            if job.id in draft.placed:
-                start, gpus = draft.placed[job.id]
-                usage: dict[int, int] = {}
-                for gpu in gpus:
-                    pool = int(pool_of_gpu[gpu])
-                    usage[pool] = usage.get(pool, 0) + 1
-                key = (index, start, tuple(sorted(usage.items())))
-                wanted[key] = wanted.get(key, 0) + 1
-    for choice, chosen in zip(model.choices, model.chosen, strict=True):
-        model.model.add_hint(chosen, wanted.get((choice.job_class, choice.start, choice.usage), 0))
-    for variables, allocation in zip(model.services, draft.held, strict=True):
-        for step, gpus in enumerate(allocation):
-            counts = dict.fromkeys(variables.held[step], 0)
-            for gpu in gpus:
-                if pool_of_gpu[gpu] in counts:
-                    counts[int(pool_of_gpu[gpu])] += 1
-            for pool, count in counts.items():
-                model.model.add_hint(variables.held[step][pool], count)
-            missing = max(0, variables.service.demand[step] - len(gpus))
-            model.model.add_hint(variables.shortfall[step], missing)

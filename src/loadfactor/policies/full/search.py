@@ -10,14 +10,16 @@ from functools import cached_property
 from loadfactor.model import Plan, Problem
 from loadfactor.policies.draft import Draft
 from loadfactor.policies.full.choices import ChoiceMaker, JobClass, job_classes, starts_of
+from loadfactor.policies.full.decided import Decided, give_hint
 from loadfactor.policies.full.fitting import Fitter
 from loadfactor.policies.full.model import GridModel
 from loadfactor.policies.full.neighbourhoods import Neighbourhoods
 from loadfactor.policies.full.outlines import cut_off, outline_of, whole
 from loadfactor.policies.full.partition import Partition
-from loadfactor.policies.full.positions import Outline, Placer, give_hint
+from loadfactor.policies.full.positions import Outline, Placer
+from loadfactor.policies.full.recounting import Recounter
 from loadfactor.policies.full.scale import Scale
-from loadfactor.policies.full.solver import Limits, Outcome, cores, solve
+from loadfactor.policies.full.solver import Limits, cores, solve
 from loadfactor.policies.prices import price_capacity
 from loadfactor.policies.protocol import Effort, Policy, Progress
 
@@ -26,10 +28,22 @@ TOLERANCE = 1e-6
 LARGEST_MODEL = 1_500_000
 """Largest number of terms in the capacity rules; a larger problem keeps the plan it started from, with the
 bound that prices prove."""
+RECOUNTS = 5
+"""Parts of a turn's time: one for better counts, one for positions near them, and again."""
+RECOUNT_SECONDS = 0.5
+"""Time limit for some jobs counted anew."""
 NEIGHBOURHOOD_SECONDS = 0.8
 """Time limit for a few nodes planned anew."""
 FIRST_SHARE = 0.1
 """The first round takes this share of the time limit for each of its parts; every further round takes twice as much."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A plan in counts and what it would be worth with positions."""
+
+    decided: Decided
+    worth: float
 
 
 @dataclass
@@ -73,19 +87,21 @@ class Search:
         return self.effort.time_limit_seconds - (time.perf_counter() - self.began)
 
     def _improve(self, classes: Sequence[JobClass]) -> None:
+        """Take turns: counts and their positions, counts near the best plan, a few nodes, and other starts."""
         counts = counts_model(self.problem, classes)
-        give_hint(counts, self.best)
+        give_hint(counts, self._decided_by_best(counts))
         placer = Placer(self.problem, classes, counts.scale)
-        share, settled, decided = FIRST_SHARE, False, None
+        share, settled, solution = FIRST_SHARE, False, None
         for turn in range(1_000_000):
             if self._over:
                 return
             seconds = min(self.remaining, share * self.effort.time_limit_seconds)
             if not settled:
-                settled, decided = self._count(counts, seconds, turn)
-            if decided is not None:
-                settled = self._realize(placer, counts, decided, settled, seconds, turn) and settled
-            self._explore(placer, seconds, turn)
+                settled, solution = self._count(counts, seconds, turn)
+            if solution is not None:
+                settled = self._realize(placer, counts, solution, settled, seconds, turn) and settled
+            self._recount(counts, seconds, turn)
+            self._explore(placer, seconds / 2, turn)
             self._try_again(seconds / 2, turn)
             share = min(2 * share, 1.0)
 
@@ -93,30 +109,54 @@ class Search:
     def _over(self) -> bool:
         return self.closed or self.remaining <= 0
 
-    def _count(self, counts: GridModel, seconds: float, turn: int) -> tuple[bool, Outcome | None]:
+    def _decided_by_best(self, counts: GridModel) -> Decided:
+        return Decided.by_draft(self.best, counts.partition, counts.classes)
+
+    def _count(self, counts: GridModel, seconds: float, turn: int) -> tuple[bool, Solution | None]:
         """Solve the model in counts; return whether it is solved to the end, and its solution."""
         outcome = solve(counts.model, self._limits(seconds, turn), lambda units: self._hear(counts, units))
-        if outcome.solved:
-            self._hear(counts, outcome.bound)
-        return outcome.proven, outcome if outcome.solved else None
+        if not outcome.solved:
+            return outcome.proven, None
+        self._hear(counts, outcome.bound)
+        worth = counts.scale.value(outcome.objective) + self._inherited
+        return outcome.proven, Solution(Decided.by_solver(counts, outcome.values), worth)
 
     def _realize(
-        self, placer: Placer, counts: GridModel, decided: Outcome, settled: bool, seconds: float, turn: int
+        self, placer: Placer, counts: GridModel, solution: Solution, settled: bool, seconds: float, turn: int
     ) -> bool:
         """Find positions for a solution in counts; cut it off and return False where it is proven that it has none."""
-        worth = counts.scale.value(decided.objective) + self._inherited
-        if self.value >= worth - TOLERANCE * max(1.0, abs(worth)) or self._over:
-            return True
-        draft = self._fitter.fit(counts, decided.values, worth, min(self.remaining, seconds / 2))
-        if draft is not None:
-            self._keep(draft)
+        self._fit(counts, solution, seconds / 2)
         if self._over or not settled:
             return True
-        return self._place(placer, counts, outline_of(counts, decided.values), seconds, turn)
+        return self._place(placer, counts, outline_of(counts, solution.decided), seconds, turn)
+
+    def _fit(self, counts: GridModel, solution: Solution, seconds: float) -> None:
+        """Look for a plan near a solution in counts, unless it is no better than the best plan."""
+        if not self._over and solution.worth > self.value + TOLERANCE * max(1.0, abs(self.value)):
+            draft = self._fitter.fit(counts, solution.decided, solution.worth, min(self.remaining, seconds))
+            if draft is not None:
+                self._keep(draft)
 
     @cached_property
     def _fitter(self) -> Fitter:
         return Fitter(self.problem, self.effort.seed)
+
+    def _recount(self, counts: GridModel, seconds: float, turn: int) -> None:
+        """Improve the counts of the best plan, look for positions near them, and begin again."""
+        until = time.perf_counter() + seconds
+        recounter = Recounter(counts, self.effort.seed + turn)
+        while time.perf_counter() < until and not self._over:
+            better = self._better_counts(recounter, time.perf_counter() + seconds / RECOUNTS, turn)
+            self._fit(counts, better, seconds / RECOUNTS)
+
+    def _better_counts(self, recounter: Recounter, until: float, turn: int) -> Solution:
+        solution = Solution(self._decided_by_best(recounter.counts), self.value)
+        while time.perf_counter() < until and self.remaining > 0:
+            limits = replace(self._limits(RECOUNT_SECONDS, turn), linearization=1, quick=True)
+            found = recounter.improve(solution.decided, limits)
+            if found is not None and found[1] + self._inherited >= solution.worth:
+                solution = Solution(found[0], found[1] + self._inherited)
+        return solution
 
     def _explore(self, placer: Placer, seconds: float, turn: int) -> None:
         """Plan a few nodes anew at a time."""
