@@ -16,9 +16,11 @@ from loadfactor.policies.full.decided import Decided
 from loadfactor.policies.full.model import GridModel
 from loadfactor.policies.instance import FIRST_OPTION, LAST_OPTION, POOL, SIZE, compile_problem
 
-SHORTEST_TRY = 0.01
-"""Seconds of ejections in the first try; every further one takes twice as long as the last."""
-FIT_SHARE = 0.4
+TRY_SECONDS = 0.015
+"""Seconds of ejections in one try: a hundred short tries find positions for all more often than a few long ones."""
+ENOUGH = 1e-6
+"""A plan that falls short by no more than this share has all that was decided: solvers round to integers."""
+FIT_SHARE = 0.6
 """Share of the time that goes into positions for all; the rest improves the best that was found."""
 
 
@@ -57,18 +59,15 @@ class _NearCounts(Search):
                     self.curves[service, self._pool(counts, pool), step] += count
 
     def search(self, worth: float, seconds: float) -> None:
-        """Try longer and longer to place all of it; where that fails, improve the best try."""
-        began, allowed, best = time.perf_counter(), SHORTEST_TRY, None
-        while True:
-            budget = Budget(time.perf_counter(), 1000 * allowed, None)
-            found = self._placed_as_counted(budget, allowed)
-            self._keep(found)
-            if self.best is not None and self.best.value >= worth - 1e-6 * max(1.0, abs(worth)):
+        """Try to place all of it, again and again; where that fails, improve the best try."""
+        began, best = time.perf_counter(), None
+        while best is None or time.perf_counter() - began < FIT_SHARE * seconds:
+            found = self._placed_as_counted(Budget(time.perf_counter(), 1000 * TRY_SECONDS, None), TRY_SECONDS)
+            if best is None or found.reward > best.reward:
+                best = found
+                self._keep(found)
+            if self.best is not None and self.best.value >= worth - ENOUGH * max(1.0, abs(worth)):
                 return
-            best = found if best is None or found.reward > best.reward else best
-            allowed *= 2
-            if time.perf_counter() - began + allowed > FIT_SHARE * seconds:
-                break
         self._improve_until(best, began + seconds)
 
     def _improve_until(self, found: Positions, end: float) -> None:

@@ -30,6 +30,8 @@ LARGEST_MODEL = 1_500_000
 bound that prices prove."""
 RECOUNTS = 5
 """Parts of a turn's time: one for better counts, one for positions near them, and again."""
+RESTARTS = 3
+"""New beginnings of the first policy in a turn."""
 RECOUNT_SECONDS = 0.5
 """Time limit for some jobs counted anew."""
 NEIGHBOURHOOD_SECONDS = 0.8
@@ -192,12 +194,15 @@ class Search:
         return not placed.impossible
 
     def _try_again(self, seconds: float, turn: int) -> None:
-        """Give the policy that made the first plan more time."""
-        if self._over:
-            return
-        budget_ms = 1000 * min(seconds, self.remaining)
-        effort = replace(self._start_effort(), seed=self.effort.seed + turn, budget_ms=budget_ms)
-        self._keep(draft_from(self.problem, self.start_policy.plan(self.problem, effort)))
+        """Let the policy that made the first plan begin anew, a few times."""
+        until = time.perf_counter() + seconds
+        for run in range(RESTARTS):
+            left = min(until - time.perf_counter(), self.remaining)
+            if left <= 0 or self.closed:
+                return
+            seed = self.effort.seed + RESTARTS * turn + run + 1
+            effort = replace(self._start_effort(), seed=seed, budget_ms=1000 * min(left, seconds / RESTARTS))
+            self._keep(draft_from(self.problem, self.start_policy.plan(self.problem, effort)))
 
     def _keep(self, draft: Draft) -> None:
         if draft.metrics.value > self.value:
