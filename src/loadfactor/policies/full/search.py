@@ -30,6 +30,10 @@ LARGEST_MODEL = 1_500_000
 bound that prices prove."""
 RECOUNTS = 5
 """Parts of a turn's time: one for better counts, one for positions near them, and again."""
+STALLED = 4
+"""Attempts in a row that find no better counts before positions are looked for."""
+FIT_SECONDS = 0.6
+"""Shortest time for finding positions."""
 RESTARTS = 3
 """New beginnings of the first policy in a turn."""
 RECOUNT_SECONDS = 0.5
@@ -91,7 +95,6 @@ class Search:
     def _improve(self, classes: Sequence[JobClass]) -> None:
         """Take turns: counts and their positions, counts near the best plan, a few nodes, and other starts."""
         counts = counts_model(self.problem, classes)
-        give_hint(counts, self._decided_by_best(counts))
         placer = Placer(self.problem, classes, counts.scale)
         share, settled, solution = FIRST_SHARE, False, None
         for turn in range(1_000_000):
@@ -99,12 +102,12 @@ class Search:
                 return
             seconds = min(self.remaining, share * self.effort.time_limit_seconds)
             if not settled:
-                settled, solution = self._count(counts, seconds, turn)
+                settled, solution = self._count(counts, seconds / 2 if turn else seconds, turn)
             if solution is not None:
                 settled = self._realize(placer, counts, solution, settled, seconds, turn) and settled
+            self._try_again(seconds / 2, turn)
             self._recount(counts, seconds, turn)
             self._explore(placer, seconds / 2, turn)
-            self._try_again(seconds / 2, turn)
             share = min(2 * share, 1.0)
 
     @property
@@ -116,6 +119,8 @@ class Search:
 
     def _count(self, counts: GridModel, seconds: float, turn: int) -> tuple[bool, Solution | None]:
         """Solve the model in counts; return whether it is solved to the end, and its solution."""
+        counts.model.clear_hints()
+        give_hint(counts, self._decided_by_best(counts))
         outcome = solve(counts.model, self._limits(seconds, turn), lambda units: self._hear(counts, units))
         if not outcome.solved:
             return outcome.proven, None
@@ -149,15 +154,18 @@ class Search:
         recounter = Recounter(counts, self.effort.seed + turn)
         while time.perf_counter() < until and not self._over:
             better = self._better_counts(recounter, time.perf_counter() + seconds / RECOUNTS, turn)
-            self._fit(counts, better, seconds / RECOUNTS)
+            self._fit(counts, better, max(FIT_SECONDS, seconds / RECOUNTS))
 
     def _better_counts(self, recounter: Recounter, until: float, turn: int) -> Solution:
-        solution = Solution(self._decided_by_best(recounter.counts), self.value)
-        while time.perf_counter() < until and self.remaining > 0:
+        """Improve the counts of the best plan until that stalls."""
+        solution, stalled = Solution(self._decided_by_best(recounter.counts), self.value), 0
+        while stalled < STALLED and time.perf_counter() < until and self.remaining > 0:
             limits = replace(self._limits(RECOUNT_SECONDS, turn), linearization=1, quick=True)
             found = recounter.improve(solution.decided, limits)
-            if found is not None and found[1] + self._inherited >= solution.worth:
-                solution = Solution(found[0], found[1] + self._inherited)
+            worth = solution.worth if found is None else found[1] + self._inherited
+            stalled = 0 if worth > solution.worth else stalled + 1
+            if found is not None and worth >= solution.worth:
+                solution = Solution(found[0], worth)
         return solution
 
     def _explore(self, placer: Placer, seconds: float, turn: int) -> None:
@@ -186,7 +194,7 @@ class Search:
 
     def _place(self, placer: Placer, counts: GridModel, outline: Outline, seconds: float, turn: int) -> bool:
         """Place an outline exactly; cut it off and return False where it is proven that there are no positions."""
-        placed = placer.place(outline, self._limits(seconds, turn))
+        placed = placer.place(outline, self._limits(seconds / 2, turn))
         if placed.draft is not None:
             self._keep(placed.draft)
         if placed.impossible:
