@@ -21,25 +21,25 @@ from loadfactor.policies.full.recounting import Recounter
 from loadfactor.policies.full.scale import Scale
 from loadfactor.policies.full.solver import Limits, cores, solve
 from loadfactor.policies.prices import price_capacity
-from loadfactor.policies.protocol import Effort, Policy, Progress
+from loadfactor.policies.protocol import Effort, Policy, Progress, relative_gap
 
 TOLERANCE = 1e-6
 """A plan is called optimal where it lies within this share of the bound (or of 1): the model rounds to integers."""
 LARGEST_MODEL = 1_500_000
 """Largest number of terms in the capacity rules; a larger problem keeps the plan it started from, with the
 bound that prices prove."""
-RECOUNTS = 5
-"""Parts of a turn's time: one for better counts, one for positions near them, and again."""
 STALLED = 4
 """Attempts in a row that find no better counts before positions are looked for."""
-FIT_SECONDS = 0.6
-"""Shortest time for finding positions."""
+FITS, FIT_SECONDS = 4, 0.8
+"""Searches for positions near the same counts, each with other random numbers, and the shortest time for one."""
 RESTARTS = 3
 """New beginnings of the first policy in a turn."""
 RECOUNT_SECONDS = 0.5
 """Time limit for some jobs counted anew."""
 NEIGHBOURHOOD_SECONDS = 0.8
 """Time limit for a few nodes planned anew."""
+NEARLY = 0.005
+"""Gap of the model in counts below which it is given its whole share of the time."""
 FIRST_SHARE = 0.1
 """The first round takes this share of the time limit for each of its parts; every further round takes twice as much."""
 
@@ -93,22 +93,28 @@ class Search:
         return self.effort.time_limit_seconds - (time.perf_counter() - self.began)
 
     def _improve(self, classes: Sequence[JobClass]) -> None:
-        """Take turns: counts and their positions, counts near the best plan, a few nodes, and other starts."""
+        """Take turns: counts, their positions, other starts, counts job by job, and plans node by node."""
         counts = counts_model(self.problem, classes)
         placer = Placer(self.problem, classes, counts.scale)
+        recounter = Recounter(counts, self.effort.seed)
         share, settled, solution = FIRST_SHARE, False, None
         for turn in range(1_000_000):
             if self._over:
                 return
             seconds = min(self.remaining, share * self.effort.time_limit_seconds)
             if not settled:
-                settled, solution = self._count(counts, seconds / 2 if turn else seconds, turn)
-            if solution is not None:
-                settled = self._realize(placer, counts, solution, settled, seconds, turn) and settled
-            self._try_again(seconds / 2, turn)
-            self._recount(counts, seconds, turn)
-            self._explore(placer, seconds / 2, turn)
+                patience = 1.0 if solution is None or self._nearly(solution) else 0.25
+                settled, solution = self._count(counts, patience * seconds, turn)
+            if settled and solution is not None:
+                settled = self._realize(placer, counts, solution, seconds, turn)
+            self._try_again(seconds / (4 if turn else 2), turn)
+            self._recount(recounter, None if settled else solution, 2 * seconds, turn)
+            self._explore(placer, seconds / 4, turn)
             share = min(2 * share, 1.0)
+
+    def _nearly(self, solution: Solution) -> bool:
+        """Return whether the model in counts is nearly solved, so that more time for it is likely to settle it."""
+        return self.bound is not None and relative_gap(solution.worth, self.bound) < NEARLY
 
     @property
     def _over(self) -> bool:
@@ -119,7 +125,7 @@ class Search:
 
     def _count(self, counts: GridModel, seconds: float, turn: int) -> tuple[bool, Solution | None]:
         """Solve the model in counts; return whether it is solved to the end, and its solution."""
-        counts.model.clear_hints()
+        counts.model.clear_hints()  # type: ignore[no-untyped-call]
         give_hint(counts, self._decided_by_best(counts))
         outcome = solve(counts.model, self._limits(seconds, turn), lambda units: self._hear(counts, units))
         if not outcome.solved:
@@ -128,12 +134,10 @@ class Search:
         worth = counts.scale.value(outcome.objective) + self._inherited
         return outcome.proven, Solution(Decided.by_solver(counts, outcome.values), worth)
 
-    def _realize(
-        self, placer: Placer, counts: GridModel, solution: Solution, settled: bool, seconds: float, turn: int
-    ) -> bool:
-        """Find positions for a solution in counts; cut it off and return False where it is proven that it has none."""
+    def _realize(self, placer: Placer, counts: GridModel, solution: Solution, seconds: float, turn: int) -> bool:
+        """Find positions for an optimum in counts; cut it off and return False where it is proven to have none."""
         self._fit(counts, solution, seconds / 2)
-        if self._over or not settled:
+        if self._over:
             return True
         return self._place(placer, counts, outline_of(counts, solution.decided), seconds, turn)
 
@@ -148,17 +152,23 @@ class Search:
     def _fitter(self) -> Fitter:
         return Fitter(self.problem, self.effort.seed)
 
-    def _recount(self, counts: GridModel, seconds: float, turn: int) -> None:
-        """Improve the counts of the best plan, look for positions near them, and begin again."""
+    def _recount(self, recounter: Recounter, found: Solution | None, seconds: float, turn: int) -> None:
+        """Improve counts, those of the best plan or better ones that were `found`, and look for positions near them."""
         until = time.perf_counter() + seconds
-        recounter = Recounter(counts, self.effort.seed + turn)
         while time.perf_counter() < until and not self._over:
-            better = self._better_counts(recounter, time.perf_counter() + seconds / RECOUNTS, turn)
-            self._fit(counts, better, max(FIT_SECONDS, seconds / RECOUNTS))
+            begin = time.perf_counter()
+            solution = Solution(self._decided_by_best(recounter.counts), self.value)
+            if found is not None and found.worth > solution.worth:
+                solution = found
+            solution = self._better_counts(recounter, solution, begin + seconds / 4, turn)
+            spent = time.perf_counter() - begin
+            for _ in range(FITS):
+                self._fit(recounter.counts, solution, max(FIT_SECONDS, spent / FITS))
+            found = None
 
-    def _better_counts(self, recounter: Recounter, until: float, turn: int) -> Solution:
-        """Improve the counts of the best plan until that stalls."""
-        solution, stalled = Solution(self._decided_by_best(recounter.counts), self.value), 0
+    def _better_counts(self, recounter: Recounter, solution: Solution, until: float, turn: int) -> Solution:
+        """Improve a solution in counts until that stalls."""
+        stalled = 0
         while stalled < STALLED and time.perf_counter() < until and self.remaining > 0:
             limits = replace(self._limits(RECOUNT_SECONDS, turn), linearization=1, quick=True)
             found = recounter.improve(solution.decided, limits)
