@@ -16,7 +16,7 @@ from loadfactor.policies.full.model import GridModel
 from loadfactor.policies.full.neighbourhoods import Neighbourhoods
 from loadfactor.policies.full.outlines import cut_off, outline_of, whole
 from loadfactor.policies.full.partition import Partition
-from loadfactor.policies.full.positions import Outline, Placer
+from loadfactor.policies.full.positions import Placer
 from loadfactor.policies.full.recounting import Recounter
 from loadfactor.policies.full.scale import Scale
 from loadfactor.policies.full.solver import Limits, cores, solve
@@ -38,8 +38,10 @@ RECOUNT_SECONDS = 0.5
 """Time limit for some jobs counted anew."""
 NEIGHBOURHOOD_SECONDS = 0.8
 """Time limit for a few nodes planned anew."""
-NEARLY = 0.005
-"""Gap of the model in counts below which it is given its whole share of the time."""
+NEARLY, IMPATIENT = 0.005, 0.25
+"""Gap of the model in counts below which it is given its whole share of the time, and what it is given above."""
+REALIZE_SHARES = ((0.03, 0.1), (0.5, 0.5))
+"""Shares of a turn's time for positions by ejection and for an exact search, first and where both were in vain."""
 FIRST_SHARE = 0.1
 """The first round takes this share of the time limit for each of its parts; every further round takes twice as much."""
 
@@ -97,20 +99,36 @@ class Search:
         counts = counts_model(self.problem, classes)
         placer = Placer(self.problem, classes, counts.scale)
         recounter = Recounter(counts, self.effort.seed)
-        share, settled, solution = FIRST_SHARE, False, None
+        share, settled = FIRST_SHARE, False
+        solution: Solution | None = None
         for turn in range(1_000_000):
             if self._over:
                 return
             seconds = min(self.remaining, share * self.effort.time_limit_seconds)
-            if not settled:
-                patience = 1.0 if solution is None or self._nearly(solution) else 0.25
-                settled, solution = self._count(counts, patience * seconds, turn)
-            if settled and solution is not None:
-                settled = self._realize(placer, counts, solution, seconds, turn)
+            settled, solution = self._settle(placer, counts, settled, solution, seconds, turn)
             self._try_again(seconds / (4 if turn else 2), turn)
             self._recount(recounter, None if settled else solution, 2 * seconds, turn)
             self._explore(placer, seconds / 4, turn)
             share = min(2 * share, 1.0)
+
+    def _settle(
+        self, placer: Placer, counts: GridModel, settled: bool, solution: Solution | None, seconds: float, turn: int
+    ) -> tuple[bool, Solution | None]:
+        """Solve the counts, find positions for the optimum, cut it off where there are none, and again.
+
+        Return whether the counts are solved to the end, and their best solution.
+        """
+        until = time.perf_counter() + seconds
+        while not self._over and time.perf_counter() < until:
+            if not settled:
+                patience = 1.0 if solution is None or self._nearly(solution) else IMPATIENT
+                settled, solution = self._count(counts, patience * seconds, turn)
+            if solution is None or not settled or self._over:
+                break
+            settled = self._realize(placer, counts, solution, seconds, turn)
+            if settled:
+                break
+        return settled, solution
 
     def _nearly(self, solution: Solution) -> bool:
         """Return whether the model in counts is nearly solved, so that more time for it is likely to settle it."""
@@ -135,11 +153,23 @@ class Search:
         return outcome.proven, Solution(Decided.by_solver(counts, outcome.values), worth)
 
     def _realize(self, placer: Placer, counts: GridModel, solution: Solution, seconds: float, turn: int) -> bool:
-        """Find positions for an optimum in counts; cut it off and return False where it is proven to have none."""
-        self._fit(counts, solution, seconds / 2)
-        if self._over:
-            return True
-        return self._place(placer, counts, outline_of(counts, solution.decided), seconds, turn)
+        """Find positions for an optimum in counts; cut it off and return False where it is proven to have none.
+
+        Both ways of looking for them are given little time before either is given much.
+        """
+        outline = outline_of(counts, solution.decided)
+        for fit_share, place_share in REALIZE_SHARES:
+            self._fit(counts, solution, fit_share * seconds)
+            if self._over:
+                break
+            placed = placer.place(outline, self._limits(place_share * seconds, turn))
+            if placed.draft is not None:
+                self._keep(placed.draft)
+                break
+            if placed.impossible:
+                cut_off(counts, outline, placed.conflict or whole(counts, outline))
+                return False
+        return True
 
     def _fit(self, counts: GridModel, solution: Solution, seconds: float) -> None:
         """Look for a plan near a solution in counts, unless it is no better than the best plan."""
@@ -201,15 +231,6 @@ class Search:
         """The reward of running jobs, which the model leaves out."""
         placed = {job.id: self.best.placed[job.id] for job in self.problem.jobs if job.running}
         return Draft(self.problem, placed, self.best.held).metrics.batch_reward
-
-    def _place(self, placer: Placer, counts: GridModel, outline: Outline, seconds: float, turn: int) -> bool:
-        """Place an outline exactly; cut it off and return False where it is proven that there are no positions."""
-        placed = placer.place(outline, self._limits(seconds / 2, turn))
-        if placed.draft is not None:
-            self._keep(placed.draft)
-        if placed.impossible:
-            cut_off(counts, outline, placed.conflict or whole(counts, outline))
-        return not placed.impossible
 
     def _try_again(self, seconds: float, turn: int) -> None:
         """Let the policy that made the first plan begin anew, a few times."""
