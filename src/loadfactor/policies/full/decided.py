@@ -28,6 +28,8 @@ class Decided:
     """How many jobs make a choice; choices that none makes are left out."""
     held: Sequence[Sequence[Mapping[int, int]]]
     """GPUs of every pool, for every service and step."""
+    shortfall: Sequence[Sequence[int]]
+    """What every service is allowed to fall short by at every step; a cut can make it more than the held leave."""
 
     @classmethod
     def by_solver(cls, model: GridModel, values: Sequence[int]) -> Decided:
@@ -38,7 +40,8 @@ class Decided:
             [{pool: values[count.index] for pool, count in step.items()} for step in variables.held]
             for variables in model.services
         ]
-        return cls(jobs, held)
+        shortfall = [[values[missing.index] for missing in variables.shortfall] for variables in model.services]
+        return cls(jobs, held, shortfall)
 
     @classmethod
     def by_draft(cls, draft: Draft, partition: Partition, classes: Sequence[JobClass]) -> Decided:
@@ -52,7 +55,11 @@ class Decided:
                     usage = Counter(pool_of_gpu[gpu] for gpu in gpus)
                     jobs[index, len(gpus), start, tuple(sorted(usage.items()))] += 1
         held = [[Counter(pool_of_gpu[gpu] for gpu in gpus) for gpus in allocation] for allocation in draft.held]
-        return cls(jobs, held)
+        shortfall = [
+            [max(0, demand - len(gpus)) for demand, gpus in zip(service.demand, allocation, strict=True)]
+            for service, allocation in zip(draft.problem.services, draft.held, strict=True)
+        ]
+        return cls(jobs, held, shortfall)
 
 
 def give_hint(model: GridModel, decided: Decided) -> None:

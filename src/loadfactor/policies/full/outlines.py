@@ -11,17 +11,13 @@ from loadfactor.policies.full.model import GridModel
 from loadfactor.policies.full.positions import Conflict, Demanded, Outline
 
 
-def outline_of(model: GridModel, decided: Decided) -> Outline:
+def outline_of(decided: Decided) -> Outline:
     """Return what was decided, without its pools."""
     jobs: Counter[tuple[int, int, int]] = Counter()
     for (job_class, size, start, _), count in decided.jobs.items():
         jobs[job_class, size, start] += count
     demanded = tuple(Demanded(*key, count) for key, count in jobs.items())
-    shortfall = tuple(
-        tuple(max(0, demand - sum(held.values())) for demand, held in zip(v.service.demand, allocation, strict=True))
-        for v, allocation in zip(model.services, decided.held, strict=True)
-    )
-    return Outline(demanded, shortfall)
+    return Outline(demanded, tuple(tuple(steps) for steps in decided.shortfall))
 
 
 def whole(model: GridModel, outline: Outline) -> Conflict:

@@ -157,7 +157,7 @@ class Search:
 
         Both ways of looking for them are given little time before either is given much.
         """
-        outline = outline_of(counts, solution.decided)
+        outline = outline_of(solution.decided)
         for fit_share, place_share in REALIZE_SHARES:
             self._fit(counts, solution, fit_share * seconds)
             if self._over:
