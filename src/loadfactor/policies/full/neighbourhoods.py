@@ -30,7 +30,8 @@ SHUFFLE = 0.5
 MOST_NODES = 4
 POSITIONS_SECONDS = 1.0
 """Time limit for finding GPUs within the nodes, in which most puzzles take milliseconds."""
-NOTICEABLE = 1e-9
+NOTICEABLE = 1e-6
+"""Share of the value by which the model must promise more: it rounds to integers."""
 
 
 class Neighbourhoods:
@@ -68,7 +69,8 @@ class Neighbourhoods:
             return None
         fine = self.placer.within_nodes(model, outcome.values, part.rest(self.placer.gpus))
         found = solve(fine.model, replace(limits, seconds=POSITIONS_SECONDS, quick=False))
-        return part.merged(draft_of(fine, found.values)) if found.solved else None
+        merged = part.merged(draft_of(fine, found.values)) if found.solved else draft
+        return merged if merged.metrics.value > draft.metrics.value else None
 
     def _promising(self, draft: Draft, part: Part, classes: Sequence[JobClass]) -> list[Choice]:
         """Return the choices within the part that lose least, and those that the plan has made."""
