@@ -190,7 +190,7 @@ class Search:
             solution = Solution(self._decided_by_best(recounter.counts), self.value)
             if found is not None and found.worth > solution.worth:
                 solution = found
-            solution = self._better_counts(recounter, solution, begin + seconds / 4, turn)
+            solution = self._better_counts(recounter, solution, begin + seconds / 2, turn)
             spent = time.perf_counter() - begin
             for _ in range(FITS):
                 self._fit(recounter.counts, solution, max(FIT_SECONDS, spent / FITS))
