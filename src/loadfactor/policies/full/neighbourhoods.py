@@ -68,7 +68,7 @@ class Neighbourhoods:
         if self.placer.scale.value(outcome.objective) <= part.value + NOTICEABLE * abs(part.value):
             return None
         fine = self.placer.within_nodes(model, outcome.values, part.rest(self.placer.gpus))
-        found = solve(fine.model, replace(limits, seconds=POSITIONS_SECONDS, quick=False))
+        found = solve(fine.model, replace(limits, seconds=min(POSITIONS_SECONDS, limits.seconds), quick=False))
         merged = part.merged(draft_of(fine, found.values)) if found.solved else draft
         return merged if merged.metrics.value > draft.metrics.value else None
 
