@@ -73,6 +73,7 @@ class ChoiceMaker:
         steps = self.problem.horizon.steps
         closed = partition.closed.astype(np.int32)
         self._closed_before = np.pad(closed.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+        self._usages: dict[tuple[int, int], Usage] = {}
         self._decay = [decayed_steps(self.problem, 0, end) for end in range(steps + 1)]
 
     def all_of(self, index: int, jobs: JobClass) -> Iterator[Choice]:
@@ -104,9 +105,14 @@ class ChoiceMaker:
             return {((0, size),): blocks.tolist()} if len(blocks) else {}
         groups: dict[Usage, list[int]] = {}
         for first in blocks.tolist():
-            pools, counts = np.unique(self.partition.pool_of_gpu[first : first + size], return_counts=True)
-            groups.setdefault(tuple(zip(pools.tolist(), counts.tolist(), strict=True)), []).append(first)
+            groups.setdefault(self._usage(first, size), []).append(first)
         return groups
+
+    def _usage(self, first: int, size: int) -> Usage:
+        if (first, size) not in self._usages:
+            pools, counts = np.unique(self.partition.pool_of_gpu[first : first + size], return_counts=True)
+            self._usages[first, size] = tuple(zip(pools.tolist(), counts.tolist(), strict=True))
+        return self._usages[first, size]
 
     def _room(self, usage: Usage, start: int, end: int) -> Iterator[int]:
         for pool, count in usage:

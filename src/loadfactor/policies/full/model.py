@@ -11,15 +11,36 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from ortools.sat.python import cp_model
 
 from loadfactor.model import Problem, Service
 from loadfactor.policies.full.choices import Choice, JobClass
-from loadfactor.policies.full.partition import Partition
+from loadfactor.policies.full.partition import Ints, Mask, Partition
 from loadfactor.policies.full.scale import Scale
 
 IntVar = cp_model.IntVar
 LinearExpr = cp_model.LinearExpr
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What is decided already and stays outside a model of a part of the cluster."""
+
+    pools: Mask
+    """(P,) the pools whose GPUs the model gives out."""
+    capacity: Ints
+    """(P, T) GPUs of every pool that are left to it."""
+    held: Ints
+    """(S, T) GPUs of the other pools that every service holds."""
+    swaps: Ints
+    """(S, T) GPUs of the other pools given to and taken from every service at every step."""
+
+    @classmethod
+    def nothing(cls, partition: Partition) -> Rest:
+        """Return the rest of a model of the whole cluster."""
+        none = np.zeros((len(partition.problem.services), partition.problem.horizon.steps), dtype=np.int64)
+        return cls(np.ones(partition.pools, dtype=np.bool_), partition.capacity, none, none)
 
 
 @dataclass
@@ -40,9 +61,15 @@ class GridModel:
     """Jobs and services compete for the cells of a grid of pools and steps."""
 
     def __init__(
-        self, partition: Partition, classes: Sequence[JobClass], choices: Iterable[Choice], scale: Scale
+        self,
+        partition: Partition,
+        classes: Sequence[JobClass],
+        choices: Iterable[Choice],
+        scale: Scale,
+        rest: Rest | None = None,
     ) -> None:
         self.partition = partition
+        self.rest = rest or Rest.nothing(partition)
         self.problem: Problem = partition.problem
         self.classes = classes
         self.choices = list(choices)
@@ -50,7 +77,7 @@ class GridModel:
         self.steps = range(self.problem.horizon.steps)
         self.model = cp_model.CpModel()
         self.chosen: list[IntVar] = [self.model.new_int_var(0, choice.most, "") for choice in self.choices]
-        self.services = [self._new_service(service) for service in self.problem.services]
+        self.services = [self._new_service(*numbered) for numbered in enumerate(self.problem.services)]
         self._add_rules()
 
     def _add_rules(self) -> None:
@@ -59,19 +86,20 @@ class GridModel:
         self._r2_shortfall_is_unmet_demand()
         self._r4_swap_caps()
 
-    def _new_service(self, service: Service) -> ServiceVariables:
+    def _new_service(self, index: int, service: Service) -> ServiceVariables:
         variables = ServiceVariables(service)
-        suits = self.partition.suits(service).nonzero()[0].tolist()
+        suits = (self.partition.suits(service) & self.rest.pools).nonzero()[0].tolist()
         most = self._most_held(service, len(suits))
         for step in self.steps:
             held = {}
             for pool in suits:
-                room = min(most[step], int(self.partition.capacity[pool, step]))
+                room = min(most[step], int(self.rest.capacity[pool, step]))
                 held[pool] = self.model.new_int_var(0, room, "")
             variables.held.append(held)
             variables.shortfall.append(self.model.new_int_var(0, service.demand[step], ""))
-            if service.max_gpus is not None and len(suits) > 1:
-                self.model.add(variables.total(step) <= service.max_gpus)
+            elsewhere = int(self.rest.held[index, step])
+            if service.max_gpus is not None and (len(suits) > 1 or elsewhere):
+                self.model.add(variables.total(step) <= service.max_gpus - elsewhere)
         return variables
 
     def _most_held(self, service: Service, pools: int) -> list[int]:
@@ -98,7 +126,7 @@ class GridModel:
                 for pool, gpus in held.items():
                     use[pool, step].append((gpus, 1))
         for (pool, step), terms in use.items():
-            room = int(self.partition.capacity[pool, step])
+            room = int(self.rest.capacity[pool, step])
             self.model.add(_weighted(terms) <= room)
 
     def _r2_each_job_at_most_once(self) -> None:
@@ -110,19 +138,19 @@ class GridModel:
                 self.model.add(cp_model.LinearExpr.sum(variables) <= len(jobs.jobs))
 
     def _r2_shortfall_is_unmet_demand(self) -> None:
-        for variables in self.services:
+        for variables, elsewhere in zip(self.services, self.rest.held.tolist(), strict=True):
             for step, demand in enumerate(variables.service.demand):
-                if demand:
-                    self.model.add(variables.total(step) + variables.shortfall[step] >= demand)
+                if demand > elsewhere[step]:
+                    self.model.add(variables.total(step) + variables.shortfall[step] >= demand - elsewhere[step])
 
     def _r4_swap_caps(self) -> None:
         """GPUs given plus GPUs taken away between two steps are within the cap."""
-        for variables in self.services:
+        for variables, elsewhere in zip(self.services, self.rest.swaps.tolist(), strict=True):
             held = self.partition.held(variables.service)
             before: dict[int, IntVar | int] | None = None if held is None else dict(enumerate(held.tolist()))
-            for now in variables.held:
+            for step, now in enumerate(variables.held):
                 if before is not None:
-                    self._swap_cap(before, now, variables.service.max_swap)
+                    self._swap_cap(before, now, variables.service.max_swap - elsewhere[step])
                 before = dict(now)
 
     def _swap_cap(self, before: dict[int, IntVar | int], now: dict[int, IntVar], cap: int) -> None:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 
 from ortools.sat.python import cp_model
 
+from loadfactor.policies.full.decided import Decided
 from loadfactor.policies.full.model import GridModel
 from loadfactor.policies.full.positions import Conflict, Demanded, Outline
 
 
-def outline_of(model: GridModel, values: Sequence[int]) -> Outline:
-    """Return what a solution of `model` decides, without its pools."""
-    jobs: dict[tuple[int, int, int], int] = {}
-    for choice, chosen in zip(model.choices, model.chosen, strict=True):
-        key = (choice.job_class, choice.size, choice.start)
-        jobs[key] = jobs.get(key, 0) + values[chosen.index]
-    demanded = tuple(Demanded(*key, count) for key, count in jobs.items() if count)
-    shortfall = tuple(tuple(values[step.index] for step in variables.shortfall) for variables in model.services)
-    return Outline(demanded, shortfall)
+def outline_of(decided: Decided) -> Outline:
+    """Return what was decided, without its pools."""
+    jobs: Counter[tuple[int, int, int]] = Counter()
+    for (job_class, size, start, _), count in decided.jobs.items():
+        jobs[job_class, size, start] += count
+    demanded = tuple(Demanded(*key, count) for key, count in jobs.items())
+    return Outline(demanded, tuple(tuple(steps) for steps in decided.shortfall))
 
 
 def whole(model: GridModel, outline: Outline) -> Conflict:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ortools.sat.python import cp_model
 
 from loadfactor.model import Problem
 from loadfactor.policies.draft import Draft, Gpus
 from loadfactor.policies.full.choices import Choice, ChoiceMaker, JobClass
-from loadfactor.policies.full.model import GridModel, ServiceVariables
+from loadfactor.policies.full.model import GridModel, Rest, ServiceVariables
 from loadfactor.policies.full.partition import Partition
 from loadfactor.policies.full.scale import Scale
 from loadfactor.policies.full.solver import Limits, Outcome, solve
@@ -43,6 +44,15 @@ class Conflict:
     shortfall: frozenset[tuple[int, int]]
 
 
+@dataclass(frozen=True)
+class Placed:
+    """What came of the search for positions; `conflict` says why they are impossible, where that is known."""
+
+    draft: Draft | None = None
+    impossible: bool = False
+    conflict: Conflict | None = None
+
+
 class Placer:
     """Finds GPUs for outlines of one problem."""
 
@@ -53,43 +63,62 @@ class Placer:
         self._gpus = ChoiceMaker(Partition.single(problem))
         self._nodes = ChoiceMaker(Partition.nodes(problem))
 
+    @property
+    def nodes(self) -> Partition:
+        """The partition in which every node is a pool."""
+        return self._nodes.partition
+
+    @property
+    def gpus(self) -> Partition:
+        """The partition in which every GPU is a pool."""
+        return self._gpus.partition
+
+    @cached_property
+    def by_node(self) -> list[Choice]:
+        """Every choice of every job, told apart by the nodes that it uses."""
+        return [choice for index, jobs in enumerate(self.classes) for choice in self._nodes.all_of(index, jobs)]
+
     def _choices(self, maker: ChoiceMaker, job_class: int, size: int, start: int) -> list[Choice]:
         return list(maker.at(job_class, self.classes[job_class], size, start))
 
-    def place(self, outline: Outline, limits: Limits) -> tuple[Draft | None, bool]:
-        """Return a draft that keeps to the whole outline, or None and whether it is proven that there is none.
+    def place(self, outline: Outline, limits: Limits) -> Placed:
+        """Return a draft that keeps to the whole outline, or why there is none.
 
         First a node for every job and for the GPUs of every service, then the GPUs inside the nodes; only where the
         nodes found do not suffice, all GPUs at once.
         """
-        if len(self.problem.cluster.nodes) == 1:
-            return self._place_gpus(outline, None, limits)
         began = time.perf_counter()
-        nodes, outcome = self._place_nodes(outline, limits)
-        if not outcome.solved:
-            return None, outcome.infeasible
-        draft, _ = self._place_gpus(outline, (nodes, outcome.values), _rest(limits, began))
-        if draft is not None:
-            return draft, False
-        return self._place_gpus(outline, None, _rest(limits, began))
+        if len(self.problem.cluster.nodes) > 1:
+            nodes, outcome, conflict = self._search(outline, self._nodes, limits)
+            if not outcome.solved:
+                return Placed(impossible=outcome.infeasible, conflict=conflict)
+            fine = self.within_nodes(nodes, outcome.values)
+            outcome = solve(fine.model, _rest(limits, began))
+            if outcome.solved:
+                return Placed(draft_of(fine, outcome.values))
+        gpus, outcome, conflict = self._search(outline, self._gpus, _rest(limits, began))
+        draft = draft_of(gpus, outcome.values) if outcome.solved else None
+        return Placed(draft, outcome.infeasible, conflict)
 
-    def _place_nodes(self, outline: Outline, limits: Limits) -> tuple[GridModel, Outcome]:
-        model, parts = self._model(outline, self._nodes)
-        self._require(model, parts, outline)
-        return model, solve(model.model, limits)
+    def _search(
+        self, outline: Outline, maker: ChoiceMaker, limits: Limits
+    ) -> tuple[GridModel, Outcome, Conflict | None]:
+        """Look for pools for a whole outline.
 
-    def _place_gpus(
-        self, outline: Outline, nodes: tuple[GridModel, list[int]] | None, limits: Limits
-    ) -> tuple[Draft | None, bool]:
-        if nodes is None:
-            model, parts = self._model(outline, self._gpus)
-            self._require(model, parts, outline)
-        else:
-            model = self._within_nodes(*nodes)
-        outcome = solve(model.model, limits)
-        return (draft_of(model, outcome.values) if outcome.solved else None), outcome.infeasible
+        First without a linear relaxation, which soon proves that there are none, with a core that says why; then with
+        one, which is better at finding some.
+        """
+        began = time.perf_counter()
+        model, parts = self._model(outline, maker)
+        asked = _ask(model, parts, outline)
+        outcome = solve(model.model, replace(limits, seconds=limits.seconds / 2, workers=1, linearization=0))
+        if outcome.proven:
+            return model, outcome, asked.conflict(outcome.core) if outcome.infeasible else None
+        model, parts = self._model(outline, maker)
+        _require(model, parts, outline)
+        return model, solve(model.model, replace(_rest(limits, began), linearization=1)), None
 
-    def _within_nodes(self, nodes: GridModel, values: list[int]) -> GridModel:
+    def within_nodes(self, nodes: GridModel, values: Sequence[int], rest: Rest | None = None) -> GridModel:
         """Return the model of GPUs in which every job and service keeps to the nodes found for it."""
         groups: list[tuple[list[Choice], int]] = []
         for choice, chosen in zip(nodes.choices, nodes.chosen, strict=True):
@@ -97,7 +126,8 @@ class Placer:
                 mine = self._choices(self._gpus, choice.job_class, choice.size, choice.start)
                 inside = [c for c in mine if c.blocks[0] in choice.blocks]
                 groups.append((inside, values[chosen.index]))
-        model = GridModel(self._gpus.partition, self.classes, [c for g, _ in groups for c in g], self.scale)
+        fine_choices = [choice for group, _ in groups for choice in group]
+        model = GridModel(self._gpus.partition, nodes.classes, fine_choices, self.scale, rest)
         chosen_here = iter(model.chosen)
         for group, jobs in groups:
             model.model.add(cp_model.LinearExpr.sum([next(chosen_here) for _ in group]) == jobs)
@@ -106,7 +136,7 @@ class Placer:
         return model
 
     def _keep_to_nodes(
-        self, model: GridModel, fine: ServiceVariables, coarse: ServiceVariables, values: list[int]
+        self, model: GridModel, fine: ServiceVariables, coarse: ServiceVariables, values: Sequence[int]
     ) -> None:
         """Give a service its GPUs of every node, and move none inside a node.
 
@@ -128,45 +158,54 @@ class Placer:
                     for gpu in gpus:
                         _one_way(model, int(inherited[gpu]), fine.held[0][gpu], now - int(counted[node]))
 
-    def conflict(self, outline: Outline, limits: Limits) -> Conflict | None:
-        """Return parts of an outline that cannot be placed together, or None where time does not suffice."""
-        model, parts = self._model(outline, self._gpus)
-        jobs: dict[int, int] = {}
-        steps: dict[int, tuple[int, int]] = {}
-        for index, (part, demanded) in enumerate(zip(parts, outline.demanded, strict=True)):
-            kept = model.model.new_bool_var("")
-            model.model.add(cp_model.LinearExpr.sum(part) >= demanded.jobs).only_enforce_if(kept)
-            jobs[kept.index] = index
-            model.model.add_assumption(kept)
-        for service, (variables, shortfall) in enumerate(zip(model.services, outline.shortfall, strict=True)):
-            for step, most in enumerate(shortfall):
-                if most < variables.service.demand[step]:
-                    kept = model.model.new_bool_var("")
-                    model.model.add(variables.shortfall[step] <= most).only_enforce_if(kept)
-                    steps[kept.index] = (service, step)
-                    model.model.add_assumption(kept)
-        outcome = solve(model.model, Limits(limits.seconds, limits.seed, 1))
-        if not outcome.infeasible:
-            return None
-        core = set(outcome.core)
-        return Conflict(
-            frozenset(index for literal, index in jobs.items() if literal in core),
-            frozenset(pair for literal, pair in steps.items() if literal in core),
-        )
-
     def _model(self, outline: Outline, maker: ChoiceMaker) -> tuple[GridModel, list[list[cp_model.IntVar]]]:
         groups = [self._choices(maker, d.job_class, d.size, d.start) for d in outline.demanded]
         model = GridModel(maker.partition, self.classes, [c for group in groups for c in group], self.scale)
         chosen = iter(model.chosen)
         return model, [[next(chosen) for _ in group] for group in groups]
 
-    @staticmethod
-    def _require(model: GridModel, parts: list[list[cp_model.IntVar]], outline: Outline) -> None:
-        for part, demanded in zip(parts, outline.demanded, strict=True):
-            model.model.add(cp_model.LinearExpr.sum(part) == demanded.jobs)
-        for variables, shortfall in zip(model.services, outline.shortfall, strict=True):
-            for variable, most in zip(variables.shortfall, shortfall, strict=True):
-                model.model.add(variable <= most)
+
+@dataclass(frozen=True)
+class Asked:
+    """Which literal of a model asks for which part of an outline."""
+
+    jobs: dict[int, int]
+    shortfall: dict[int, tuple[int, int]]
+
+    def conflict(self, core: Sequence[int]) -> Conflict | None:
+        """Return the parts that a core names, or None where it names nothing."""
+        if not core:
+            return None
+        return Conflict(
+            frozenset(self.jobs[literal] for literal in core if literal in self.jobs),
+            frozenset(self.shortfall[literal] for literal in core if literal in self.shortfall),
+        )
+
+
+def _ask(model: GridModel, parts: list[list[cp_model.IntVar]], outline: Outline) -> Asked:
+    """Require the outline part by part, each under an assumption that a core can name."""
+    asked = Asked({}, {})
+    for index, (part, demanded) in enumerate(zip(parts, outline.demanded, strict=True)):
+        kept = model.model.new_bool_var("")
+        model.model.add(cp_model.LinearExpr.sum(part) >= demanded.jobs).only_enforce_if(kept)
+        asked.jobs[kept.index] = index
+        model.model.add_assumption(kept)
+    for service, (variables, shortfall) in enumerate(zip(model.services, outline.shortfall, strict=True)):
+        for step, most in enumerate(shortfall):
+            if most < variables.service.demand[step]:
+                kept = model.model.new_bool_var("")
+                model.model.add(variables.shortfall[step] <= most).only_enforce_if(kept)
+                asked.shortfall[kept.index] = (service, step)
+                model.model.add_assumption(kept)
+    return asked
+
+
+def _require(model: GridModel, parts: list[list[cp_model.IntVar]], outline: Outline) -> None:
+    for part, demanded in zip(parts, outline.demanded, strict=True):
+        model.model.add(cp_model.LinearExpr.sum(part) == demanded.jobs)
+    for variables, shortfall in zip(model.services, outline.shortfall, strict=True):
+        for variable, most in zip(variables.shortfall, shortfall, strict=True):
+            model.model.add(variable <= most)
 
 
 def _one_way(model: GridModel, before: cp_model.IntVar | int, now: cp_model.IntVar, change: int) -> None:
@@ -195,30 +234,3 @@ def draft_of(model: GridModel, values: Sequence[int]) -> Draft:
         for variables in model.services
     ]
     return Draft(problem, placed, held)
-
-
-def give_hint(model: GridModel, draft: Draft) -> None:
-    """Tell the solver where to look first: at `draft`, in whatever pools the model knows."""
-    pool_of_gpu = model.partition.pool_of_gpu
-    wanted: dict[tuple[int, int, tuple[tuple[int, int], ...]], int] = {}
-    for index, jobs in enumerate(model.classes):
-        for job in jobs.jobs:
-            if job.id in draft.placed:
-                start, gpus = draft.placed[job.id]
-                usage: dict[int, int] = {}
-                for gpu in gpus:
-                    pool = int(pool_of_gpu[gpu])
-                    usage[pool] = usage.get(pool, 0) + 1
-                key = (index, start, tuple(sorted(usage.items())))
-                wanted[key] = wanted.get(key, 0) + 1
-    for choice, chosen in zip(model.choices, model.chosen, strict=True):
-        model.model.add_hint(chosen, wanted.get((choice.job_class, choice.start, choice.usage), 0))
-    for variables, allocation in zip(model.services, draft.held, strict=True):
-        for step, gpus in enumerate(allocation):
-            counts = dict.fromkeys(variables.held[step], 0)
-            for gpu in gpus:
-                counts[int(pool_of_gpu[gpu])] += 1
-            for pool, count in counts.items():
-                model.model.add_hint(variables.held[step][pool], count)
-            missing = max(0, variables.service.demand[step] - len(gpus))
-            model.model.add_hint(variables.shortfall[step], missing)

@@ -10,22 +10,48 @@ from functools import cached_property
 from loadfactor.model import Plan, Problem
 from loadfactor.policies.draft import Draft
 from loadfactor.policies.full.choices import ChoiceMaker, JobClass, job_classes, starts_of
+from loadfactor.policies.full.decided import Decided, give_hint
+from loadfactor.policies.full.fitting import Fitter
 from loadfactor.policies.full.model import GridModel
+from loadfactor.policies.full.neighbourhoods import Neighbourhoods
 from loadfactor.policies.full.outlines import cut_off, outline_of, whole
 from loadfactor.policies.full.partition import Partition
-from loadfactor.policies.full.positions import Outline, Placer, give_hint
+from loadfactor.policies.full.positions import Placer
+from loadfactor.policies.full.recounting import Recounter
 from loadfactor.policies.full.scale import Scale
 from loadfactor.policies.full.solver import Limits, cores, solve
 from loadfactor.policies.prices import price_capacity
-from loadfactor.policies.protocol import Effort, Policy, Progress
+from loadfactor.policies.protocol import Effort, Policy, Progress, relative_gap
 
 TOLERANCE = 1e-6
 """A plan is called optimal where it lies within this share of the bound (or of 1): the model rounds to integers."""
 LARGEST_MODEL = 1_500_000
 """Largest number of terms in the capacity rules; a larger problem keeps the plan it started from, with the
 bound that prices prove."""
+STALLED = 4
+"""Attempts in a row that find no better counts before positions are looked for."""
+FITS, FIT_SECONDS = 4, 0.8
+"""Searches for positions near the same counts, each with other random numbers, and the shortest time for one."""
+RESTARTS = 3
+"""New beginnings of the first policy in a turn."""
+RECOUNT_SECONDS = 0.5
+"""Time limit for some jobs counted anew."""
+NEIGHBOURHOOD_SECONDS = 0.8
+"""Time limit for a few nodes planned anew."""
+NEARLY, IMPATIENT = 0.005, 0.25
+"""Gap of the model in counts below which it is given its whole share of the time, and what it is given above."""
+REALIZE_SHARES = ((0.03, 0.1), (0.5, 0.5))
+"""Shares of a turn's time for positions by ejection and for an exact search, first and where both were in vain."""
 FIRST_SHARE = 0.1
 """The first round takes this share of the time limit for each of its parts; every further round takes twice as much."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A plan in counts and what it would be worth with positions."""
+
+    decided: Decided
+    worth: float
 
 
 @dataclass
@@ -69,28 +95,130 @@ class Search:
         return self.effort.time_limit_seconds - (time.perf_counter() - self.began)
 
     def _improve(self, classes: Sequence[JobClass]) -> None:
+        """Take turns: counts, their positions, other starts, counts job by job, and plans node by node."""
         counts = counts_model(self.problem, classes)
-        give_hint(counts, self.best)
         placer = Placer(self.problem, classes, counts.scale)
-        share, settled, outline = FIRST_SHARE, False, None
+        recounter = Recounter(counts, self.effort.seed)
+        share, settled = FIRST_SHARE, False
+        solution: Solution | None = None
         for turn in range(1_000_000):
-            if self.closed or self.remaining <= 0:
+            if self._over:
                 return
             seconds = min(self.remaining, share * self.effort.time_limit_seconds)
-            if not settled:
-                settled, outline = self._count(counts, seconds, turn)
-            if outline is not None and not self.closed and self.remaining > 0:
-                settled = self._place(placer, counts, outline, seconds, turn) and settled
-            if not self.closed and self.remaining > 0 and share > FIRST_SHARE:
-                self._try_again(seconds / 2, turn)
+            settled, solution = self._settle(placer, counts, settled, solution, seconds, turn)
+            self._try_again(seconds / (4 if turn else 2), turn)
+            self._recount(recounter, None if settled else solution, 2 * seconds, turn)
+            self._explore(placer, seconds / 4, turn)
             share = min(2 * share, 1.0)
 
-    def _count(self, counts: GridModel, seconds: float, turn: int) -> tuple[bool, Outline | None]:
-        """Solve the model in counts; return whether it is solved to the end, and its plan."""
+    def _settle(
+        self, placer: Placer, counts: GridModel, settled: bool, solution: Solution | None, seconds: float, turn: int
+    ) -> tuple[bool, Solution | None]:
+        """Solve the counts, find positions for the optimum, cut it off where there are none, and again.
+
+        Return whether the counts are solved to the end, and their best solution.
+        """
+        until = time.perf_counter() + seconds
+        while not self._over and time.perf_counter() < until:
+            if not settled:
+                patience = 1.0 if solution is None or self._nearly(solution) else IMPATIENT
+                settled, solution = self._count(counts, patience * seconds, turn)
+            if solution is None or not settled or self._over:
+                break
+            settled = self._realize(placer, counts, solution, seconds, turn)
+            if settled:
+                break
+        return settled, solution
+
+    def _nearly(self, solution: Solution) -> bool:
+        """Return whether the model in counts is nearly solved, so that more time for it is likely to settle it."""
+        return self.bound is not None and relative_gap(solution.worth, self.bound) < NEARLY
+
+    @property
+    def _over(self) -> bool:
+        return self.closed or self.remaining <= 0
+
+    def _decided_by_best(self, counts: GridModel) -> Decided:
+        return Decided.by_draft(self.best, counts.partition, counts.classes)
+
+    def _count(self, counts: GridModel, seconds: float, turn: int) -> tuple[bool, Solution | None]:
+        """Solve the model in counts; return whether it is solved to the end, and its solution."""
+        counts.model.clear_hints()  # type: ignore[no-untyped-call]
+        give_hint(counts, self._decided_by_best(counts))
         outcome = solve(counts.model, self._limits(seconds, turn), lambda units: self._hear(counts, units))
-        if outcome.solved:
-            self._hear(counts, outcome.bound)
-        return outcome.proven, outline_of(counts, outcome.values) if outcome.solved else None
+        if not outcome.solved:
+            return outcome.proven, None
+        self._hear(counts, outcome.bound)
+        worth = counts.scale.value(outcome.objective) + self._inherited
+        return outcome.proven, Solution(Decided.by_solver(counts, outcome.values), worth)
+
+    def _realize(self, placer: Placer, counts: GridModel, solution: Solution, seconds: float, turn: int) -> bool:
+        """Find positions for an optimum in counts; cut it off and return False where it is proven to have none.
+
+        Both ways of looking for them are given little time before either is given much.
+        """
+        outline = outline_of(solution.decided)
+        for fit_share, place_share in REALIZE_SHARES:
+            self._fit(counts, solution, fit_share * seconds)
+            if self._over:
+                break
+            placed = placer.place(outline, self._limits(place_share * seconds, turn))
+            if placed.draft is not None:
+                self._keep(placed.draft)
+                break
+            if placed.impossible:
+                cut_off(counts, outline, placed.conflict or whole(counts, outline))
+                return False
+        return True
+
+    def _fit(self, counts: GridModel, solution: Solution, seconds: float) -> None:
+        """Look for a plan near a solution in counts, unless it is no better than the best plan."""
+        if not self._over and solution.worth > self.value + TOLERANCE * max(1.0, abs(self.value)):
+            draft = self._fitter.fit(counts, solution.decided, solution.worth, min(self.remaining, seconds))
+            if draft is not None:
+                self._keep(draft)
+
+    @cached_property
+    def _fitter(self) -> Fitter:
+        return Fitter(self.problem, self.effort.seed)
+
+    def _recount(self, recounter: Recounter, found: Solution | None, seconds: float, turn: int) -> None:
+        """Improve counts, those of the best plan or better ones that were `found`, and look for positions near them."""
+        until = time.perf_counter() + seconds
+        while time.perf_counter() < until and not self._over:
+            begin = time.perf_counter()
+            solution = Solution(self._decided_by_best(recounter.counts), self.value)
+            if found is not None and found.worth > solution.worth:
+                solution = found
+            solution = self._better_counts(recounter, solution, begin + seconds / 2, turn)
+            spent = time.perf_counter() - begin
+            for _ in range(FITS):
+                self._fit(recounter.counts, solution, max(FIT_SECONDS, spent / FITS))
+            found = None
+
+    def _better_counts(self, recounter: Recounter, solution: Solution, until: float, turn: int) -> Solution:
+        """Improve a solution in counts until that stalls."""
+        stalled = 0
+        while stalled < STALLED and time.perf_counter() < until and self.remaining > 0:
+            limits = replace(self._limits(RECOUNT_SECONDS, turn), linearization=1, quick=True)
+            found = recounter.improve(solution.decided, limits)
+            worth = solution.worth if found is None else found[1] + self._inherited
+            stalled = 0 if worth > solution.worth else stalled + 1
+            if found is not None and worth >= solution.worth:
+                solution = Solution(found[0], worth)
+        return solution
+
+    def _explore(self, placer: Placer, seconds: float, turn: int) -> None:
+        """Plan a few nodes anew at a time."""
+        until = time.perf_counter() + seconds
+        if len(self.problem.cluster.nodes) < 2 or self._over:
+            return
+        neighbourhoods = Neighbourhoods(placer, self.value, self.effort.seed + turn)
+        while time.perf_counter() < until and not self._over:
+            limits = replace(self._limits(NEIGHBOURHOOD_SECONDS, turn), linearization=1, quick=True)
+            draft = neighbourhoods.improve(self.best, limits)
+            if draft is not None:
+                self._keep(draft)
 
     def _hear(self, counts: GridModel, units: float) -> None:
         bound = counts.scale.value(units) + self._inherited
@@ -104,23 +232,16 @@ class Search:
         placed = {job.id: self.best.placed[job.id] for job in self.problem.jobs if job.running}
         return Draft(self.problem, placed, self.best.held).metrics.batch_reward
 
-    def _place(self, placer: Placer, counts: GridModel, outline: Outline, seconds: float, turn: int) -> bool:
-        """Find positions for an outline; cut it off and return False where it is proven that there are none."""
-        limits = self._limits(min(seconds, self.remaining), turn)
-        draft, impossible = placer.place(outline, limits)
-        if draft is not None:
-            self._keep(draft)
-        if not impossible or self.remaining <= 0:
-            return True
-        conflict = placer.conflict(outline, replace(limits, seconds=min(1.0, self.remaining)))
-        cut_off(counts, outline, conflict or whole(counts, outline))
-        return False
-
     def _try_again(self, seconds: float, turn: int) -> None:
-        """Give the policy that made the first plan more time."""
-        budget_ms = 1000 * min(seconds, self.remaining)
-        effort = replace(self._start_effort(), seed=self.effort.seed + turn, budget_ms=budget_ms)
-        self._keep(draft_from(self.problem, self.start_policy.plan(self.problem, effort)))
+        """Let the policy that made the first plan begin anew, a few times."""
+        until = time.perf_counter() + seconds
+        for run in range(RESTARTS):
+            left = min(until - time.perf_counter(), self.remaining)
+            if left <= 0 or self.closed:
+                return
+            seed = self.effort.seed + RESTARTS * turn + run + 1
+            effort = replace(self._start_effort(), seed=seed, budget_ms=1000 * min(left, seconds / RESTARTS))
+            self._keep(draft_from(self.problem, self.start_policy.plan(self.problem, effort)))
 
     def _keep(self, draft: Draft) -> None:
         if draft.metrics.value > self.value:

@@ -18,7 +18,10 @@ class Limits:
     seconds: float
     seed: int
     workers: int
-    relative_gap: float = 0.0
+    linearization: int = 2
+    """CP-SAT's linearization level: 0 leaves everything to clauses, which proves soonest that nothing fits."""
+    quick: bool = False
+    """Skip what pays off in long searches only."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Outcome:
     values: list[int]
     bound: float
     core: list[int]
+    objective: float = 0.0
+    """What the solution is worth, in units of the objective."""
 
     @property
     def solved(self) -> bool:
@@ -58,8 +63,10 @@ def solve(model: cp_model.CpModel, limits: Limits, on_bound: Callable[[float], N
     parameters.max_time_in_seconds = max(LEAST_SECONDS, limits.seconds)
     parameters.num_workers = limits.workers
     parameters.random_seed = limits.seed & 0x7FFFFFFF
-    parameters.relative_gap_limit = limits.relative_gap
-    parameters.linearization_level = 2
+    parameters.linearization_level = limits.linearization
+    if limits.quick:
+        parameters.cp_model_probing_level = 0
+        parameters.symmetry_level = 0
     if on_bound is not None:
         solver.best_bound_callback = on_bound
     status = solver.solve(model)
@@ -68,5 +75,6 @@ def solve(model: cp_model.CpModel, limits: Limits, on_bound: Callable[[float], N
         status=status,
         values=list(solver.response_proto.solution) if solved else [],
         bound=solver.best_objective_bound,
+        objective=solver.objective_value if solved else 0.0,
         core=list(solver.sufficient_assumptions_for_infeasibility()) if status == cp_model.INFEASIBLE else [],
     )
