@@ -12,6 +12,7 @@ from tests.support.generators import TINY, random_problem
 
 SEEDS = 60
 CHUNK = 15
+SOAK_PROBLEMS, SOAK_CHUNK = 3000, 100
 
 
 def compare(name: str, seed: int) -> str:
@@ -37,6 +38,14 @@ def test_no_policy_beats_the_optimum(name: str, first: int) -> None:
         assert outcomes["proven"] >= 0.9 * CHUNK, outcomes
     if name == "fast":
         assert outcomes["below"] <= 0.2 * CHUNK, outcomes
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("first", range(SEEDS, SEEDS + SOAK_PROBLEMS, SOAK_CHUNK))
+def test_full_proves_the_optimum_of_thousands(first: int) -> None:
+    """A cut that forbids too much is rare: it takes many problems to meet one that it makes worse."""
+    for seed in range(first, first + SOAK_CHUNK):
+        assert compare("full", seed) == "proven", f"seed {seed}"
 
 
 def test_the_optimum_is_worth_looking_for() -> None:

@@ -32,10 +32,12 @@ class Shares(NamedTuple):
     """Placing the jobs by worth, in several orders."""
 
 
-FEW_JOBS_SHARES = Shares(counts=0.3, fit=0.1, worth=0.0)
-MANY_JOBS_SHARES = Shares(counts=0.1, fit=0.1, worth=0.4)
-MANY_JOBS = 24
-"""Jobs from which on placing them by worth finds a better start than the counts do in the same time."""
+SHARES = {
+    0: Shares(counts=0.3, fit=0.1, worth=0.0),
+    24: Shares(counts=0.25, fit=0.1, worth=0.1),
+    48: Shares(counts=0.1, fit=0.1, worth=0.4),
+}
+"""By the number of jobs from which on they hold: the more jobs, the sooner placing them by worth finds a good start."""
 HEAT, POSITIONS_HEAT = 0.03, 0.03
 """First temperatures as shares of the mean worth of a job."""
 COOLING = 0.005
@@ -141,7 +143,7 @@ class Search:
     def _round(self, budget: Budget, seconds: float) -> None:
         begin = time.perf_counter()
         large = len(self.instance.pool_of_gpu) * self.instance.steps > LARGEST_FITTED_GRID
-        shares = MANY_JOBS_SHARES if len(self.instance.jobs) >= MANY_JOBS else FEW_JOBS_SHARES
+        shares = SHARES[max(least for least in SHARES if least <= len(self.instance.jobs))]
         self._search_counts(budget, 0.0 if large else seconds * shares.counts)
         if large:
             found = self._placed_by_worth(budget, 0.0, (LARGE_POWERS,))

@@ -170,7 +170,7 @@ class Standing:
         take(closed, 0, 1, 0, end)
         self.available_cells -= int(np.bitwise_count(closed[0] & ~self.closed[gpu]).sum())
         self.closed[gpu] |= closed[0]
-        self._fixed = None
+        self.fixed()[gpu] |= closed[0]
         self.grid[gpu] |= closed[0]
         self._summarise()
         focus = self.serve_again(services, dict.fromkeys([*using, *holders]))
@@ -261,10 +261,12 @@ class Standing:
 
     def _mark(self, row: int) -> None:
         """Let `reserved` and the grid say what the service holds after its changes."""
+        fixed = self.fixed()
+        fixed &= ~self.reserved[row]
         self.reserved[row] = 0
-        self._fixed = None
         mark(self.changes[row], row, self.held, self.instance.steps, self.reserved[row])
         self.grid[: len(self.held)] |= self.reserved[row]
+        fixed |= self.reserved[row]
 
     def _holding(self, row: int) -> Ints:
         """Return how many GPUs the service holds at every step."""
