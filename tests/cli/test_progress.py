@@ -42,16 +42,16 @@ def test_who_waits_for_the_compiler_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.01)
-    with progress.compiling_told("fast"):
+    with progress.progress_of("fast"):
         time.sleep(0.5)
     assert "compiles the search" in capsys.readouterr().err
-    with progress.compiling_told("fifo"):
+    with progress.progress_of("fifo"):
         time.sleep(0.1)
     assert capsys.readouterr().err == ""
 
 
 def test_who_does_not_wait_is_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress.compiling_told("fast"):
+    with progress.progress_of("fast"):
         pass
     assert capsys.readouterr().err == ""
 

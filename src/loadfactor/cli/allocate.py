@@ -46,10 +46,10 @@ def allocate(
 
     described = _read(problem, policy, format_)
     from loadfactor.allocator import decide
-    from loadfactor.cli.progress import compiling_told, progress_of
+    from loadfactor.cli.progress import progress_of
     from loadfactor.policies import Effort
 
-    with progress_of(policy) as progress, compiling_told(policy):
+    with progress_of(policy) as progress:
         effort = Effort(budget_ms, iterations, time_limit, seed, progress)
         decision = decide(described, policy, effort)
     _warn_if_replaced(decision, policy)

@@ -16,37 +16,40 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS = 4.0
 """A plan of `fast` that takes longer than this is waiting for its kernels to be compiled."""
+COMPILING = "still here: the first plan on a machine compiles the search, half a minute to a minute, once"
 
 
 @contextmanager
-def compiling_told(policy: str) -> Iterator[None]:
-    """Say why nothing happens, where the kernels of `fast` are compiled for the first time on this machine."""
+def progress_of(policy: str) -> Iterator[Callable[[Progress], None] | None]:
+    """Yield what a policy may report to; None where standard error is no terminal.
+
+    Whoever waits while the kernels of `fast` are compiled is told so, on a terminal or not.
+    """
+    if not sys.stderr.isatty():
+        with _told_when_late(policy, lambda: remarks().print(COMPILING)):
+            yield None
+        return
+    console = remarks()
+    with console.status(f"{policy}: searching") as status, _told_when_late(policy, lambda: status.update(COMPILING)):
+
+        def report(progress: Progress) -> None:
+            status.update(f"{policy}: {progress_line(progress)}")
+
+        yield report
+
+
+@contextmanager
+def _told_when_late(policy: str, tell: Callable[[], None]) -> Iterator[None]:
     if policy != "fast":
         yield
         return
-    text = "still here: the first plan on a machine compiles the search, half a minute to a minute, once"
-    late = threading.Timer(PATIENCE_SECONDS, lambda: remarks().print(text))
+    late = threading.Timer(PATIENCE_SECONDS, tell)
     late.daemon = True
     late.start()
     try:
         yield
     finally:
         late.cancel()
-
-
-@contextmanager
-def progress_of(policy: str) -> Iterator[Callable[[Progress], None] | None]:
-    """Yield what a policy may report to; None where standard error is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    console = remarks()
-    with console.status(f"{policy}: searching") as status:
-
-        def report(progress: Progress) -> None:
-            status.update(f"{policy}: {progress_line(progress)}")
-
-        yield report
 
 
 @contextmanager

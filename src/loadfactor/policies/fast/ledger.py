@@ -26,6 +26,9 @@ class Ledger:
         self._running = [job.id for job in problem.jobs if job.running]
         self._seen = np.full((3, 0), NONE)
         self._allocations: dict[str, tuple[object, Service, ServiceAllocation, ServiceFigures]] = {}
+        self._follow_jobs({job.id: job for job in problem.jobs})  # here, so that the first event waits for no more
+        for service in problem.services:
+            self._follow_service(service)
 
     def compose(self, jobs: Mapping[str, Job], services: Mapping[str, Service], solve_seconds: float) -> Plan:
         """Return the plan document of the plan as it stands."""

@@ -15,7 +15,8 @@ from loadfactor.policies.blocks import Starts
 from loadfactor.policies.compiled import inner, kernel
 from loadfactor.policies.fast.claims import MOST_CLAIMED, choose_claim
 from loadfactor.policies.fast.counts import random_below
-from loadfactor.policies.fast.floors import forget, group_options, most_options, raise_floors, read_floors
+from loadfactor.policies.fast.filling import count_free, worth
+from loadfactor.policies.fast.floors import forget, most_options
 from loadfactor.policies.fast.packing import count_block, insert
 from loadfactor.policies.instance import (
     DURATION,
@@ -30,113 +31,6 @@ from loadfactor.policies.occupancy import NOWHERE, Bits, release_block, take_blo
 MOST_REMOVED = 8
 MOST_ADDED = 5
 ROOM = max(MOST_REMOVED + MOST_ADDED + 2, MOST_CLAIMED + 1)
-
-
-@kernel
-def insert_all(
-    order: Ints,
-    grid: Bits,
-    node_of_gpu: Ints,
-    first_of_node: Ints,
-    pool_of_gpu: Ints,
-    free: Ints,
-    jobs: Ints,
-    options: Ints,
-    reward: Floats,
-    starts: Starts,
-    weight: Floats,
-    chosen: Ints,
-    begin: Ints,
-    where: Ints,
-) -> float:
-    """Place the jobs that have no block yet at their earliest start anywhere, in `order`; return what they add."""
-    total = 0.0
-    group, groups = group_options(options)
-    floors = np.zeros((groups, len(weight), 2), dtype=np.int64)
-    earliest = np.empty(most_options(jobs), dtype=np.int64)
-    for job in order:
-        if where[job] == NOWHERE:
-            read_floors(floors, group, job, jobs, options, earliest)
-            total += insert(
-                job, grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts, weight,
-                earliest, chosen, begin, where,
-            )  # fmt: skip
-            raise_floors(floors, group, job, jobs, options, earliest)
-    return total
-
-
-@kernel
-def complete(
-    order: Ints,
-    grid: Bits,
-    node_of_gpu: Ints,
-    first_of_node: Ints,
-    pool_of_gpu: Ints,
-    free: Ints,
-    jobs: Ints,
-    options: Ints,
-    reward: Floats,
-    starts: Starts,
-    weight: Floats,
-    chosen: Ints,
-    begin: Ints,
-    where: Ints,
-) -> float:
-    """Place the jobs that have no block yet, in `order`; return what all of them earn. `free` (P, T) is overwritten."""
-    for job in order:
-        if where[job] == NOWHERE:
-            count_free(grid, pool_of_gpu, free)
-            insert_all(
-                order, grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts, weight,
-                chosen, begin, where,
-            )  # fmt: skip
-            break
-    return total_worth(options, reward, weight, chosen, begin, where)
-
-
-@kernel
-def count_free(grid: Bits, pool_of_gpu: Ints, free: Ints) -> None:
-    """Write the number of free GPUs of every pool and step to `free` (P, T).
-
-    Counted for 64 steps at once: digit k of the counts is one word a pool, to which each GPU's row is added with carry.
-    """
-    pools, words, digits = free.shape[0], grid.shape[1], 1
-    while (1 << digits) <= len(pool_of_gpu):
-        digits += 1
-    digit = np.zeros((pools, words, digits), dtype=np.uint64)
-    for gpu in range(len(pool_of_gpu)):
-        for word in range(words):
-            carry, k = ~grid[gpu, word], 0
-            while carry != 0:
-                before = digit[pool_of_gpu[gpu], word, k]
-                digit[pool_of_gpu[gpu], word, k] = before ^ carry
-                carry &= before
-                k += 1
-    for pool in range(pools):
-        for t in range(free.shape[1]):
-            free[pool, t] = 0
-            for k in range(digits):
-                bit = (digit[pool, t >> 6, k] >> np.uint64(t & 63)) & np.uint64(1)
-                free[pool, t] += np.int64(bit) << k
-
-
-@kernel
-def total_worth(options: Ints, reward: Floats, weight: Floats, chosen: Ints, begin: Ints, where: Ints) -> float:
-    """Return what all placed jobs add to the objective."""
-    total = 0.0
-    for job in range(len(where)):
-        if where[job] != NOWHERE:
-            total += worth(job, options, reward, weight, chosen, begin)
-    return total
-
-
-@inner
-def worth(job: int, options: Ints, reward: Floats, weight: Floats, chosen: Ints, begin: Ints) -> float:
-    """Return what the placed job adds to the objective."""
-    option, start = chosen[job], begin[job]
-    end = min(start + options[option, DURATION], len(weight) - 1)
-    gain: float = reward[option] * (weight[end] - weight[start])
-    return gain
 
 
 @kernel

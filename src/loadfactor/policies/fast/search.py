@@ -11,11 +11,12 @@ import numpy as np
 
 from loadfactor.policies.fast.changes import changes_of, in_order, keeps_caps, unmet_cost
 from loadfactor.policies.fast.counts import ANY, NONE, anneal, serve
+from loadfactor.policies.fast.filling import complete, total_worth
 from loadfactor.policies.fast.fitting import fit
 from loadfactor.policies.fast.handing import hand_out
 from loadfactor.policies.fast.items import mark_items, place_items
 from loadfactor.policies.fast.layout import Layout
-from loadfactor.policies.fast.relocate import complete, improve, total_worth
+from loadfactor.policies.fast.relocate import improve
 from loadfactor.policies.fast.serving import lay_intervals, reserve_services
 from loadfactor.policies.instance import DURATION, LAST_OPTION, SIZE, Instance, Ints
 from loadfactor.policies.occupancy import Bits
@@ -156,24 +157,23 @@ class Search:
         self._improve(budget, seconds - (time.perf_counter() - begin), found)
 
     def _search_counts(self, budget: Budget, seconds: float) -> None:
-        value = -np.inf
+        searched = False
         if not len(self.instance.jobs) and not len(self.instance.services):
             seconds = 0.0  # nothing to move: iterations that take no time would let the chunks grow without end
         for iterations, hot, cold in budget.chunks(seconds):
-            value = self._anneal(iterations, hot, cold)
-        if value == -np.inf:
-            value = self._anneal(0, 1.0, 1.0)
-        self.counts_value = value
+            self._anneal(iterations, hot, cold)
+            searched = True
+        if not searched:
+            self._anneal(0, 1.0, 1.0)
 
-    def _anneal(self, iterations: int, hot: float, cold: float) -> float:
+    def _anneal(self, iterations: int, hot: float, cold: float) -> None:
         i = self.instance
         cooling = (cold / hot) ** (1 / max(iterations, 1))
-        value: float = anneal(
+        anneal(
             iterations, HEAT * i.mean_worth * hot, cooling, self.state, self.aims, i.jobs, i.options, i.reward,
             i.weight, i.services, i.demand, i.price, i.service_pools, i.kept, i.free, self.random, self.chosen,
             self.begin, self.curves,
         )  # fmt: skip
-        return value
 
     def _placed_as_counted(self, budget: Budget, seconds: float) -> Positions:
         """Find blocks for what the counts decided, and places for the jobs for which there are none."""

@@ -13,8 +13,9 @@ from loadfactor.policies.draft import available_cells
 from loadfactor.policies.fast.changes import in_order, mark
 from loadfactor.policies.fast.counts import NONE, serve
 from loadfactor.policies.fast.evictions import EVICTION_TRIES, MAKING_WAY, cheapest_at, cheapest_evictions
+from loadfactor.policies.fast.filling import count_free, insert_all, total_worth
 from loadfactor.policies.fast.handing import hand_out
-from loadfactor.policies.fast.relocate import count_free, improve, insert_all, total_worth
+from loadfactor.policies.fast.relocate import improve
 from loadfactor.policies.fast.search import POSITIONS_HEAT
 from loadfactor.policies.instance import (
     DURATION,
