@@ -1,0 +1,20 @@
+"""What a policy may know about the future, from the past alone: how long jobs run, how much services need."""
+
+from loadfactor.foresight.demand import Curve, DemandForecaster, LastValue, PerfectForecast
+from loadfactor.foresight.features import JobFeatures, RuntimeEstimator
+from loadfactor.foresight.learnt import LearntRuntime
+from loadfactor.foresight.runtimes import PerfectRuntime, UserLimit
+from loadfactor.foresight.seasonal import SeasonalQuantile
+
+__all__ = [
+    "Curve",
+    "DemandForecaster",
+    "JobFeatures",
+    "LastValue",
+    "LearntRuntime",
+    "PerfectForecast",
+    "PerfectRuntime",
+    "RuntimeEstimator",
+    "SeasonalQuantile",
+    "UserLimit",
+]

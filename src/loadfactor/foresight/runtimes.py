@@ -1,0 +1,57 @@
+"""Two estimates that learn nothing: the user's limit, and the truth (the line that no estimate crosses)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from loadfactor.errors import InputError
+from loadfactor.foresight.features import JobFeatures
+from loadfactor.units import SECONDS_PER_DAY
+
+LEAST_SECONDS = 1.0
+
+
+def outgrown(elapsed_seconds: float) -> float:
+    """Return the total expected of a job that has run longer than anything known says: twice what it has run.
+
+    Run times have heavy tails. Where P(run > x) falls as 1/x, half of the jobs that lasted x last 2x.
+    """
+    return max(LEAST_SECONDS, 2.0 * elapsed_seconds)
+
+
+@dataclass(frozen=True)
+class UserLimit:
+    """The user's limit, taken at its word; `default_seconds` for a job without one; grows once it is exceeded."""
+
+    default_seconds: float = float(SECONDS_PER_DAY)
+
+    def estimate(self, job_id: str, features: JobFeatures, elapsed_seconds: float) -> float:
+        """Return the limit, or twice the time run so far where that has reached the limit."""
+        limit = self.default_seconds if features.limit_seconds is None else features.limit_seconds
+        return limit if elapsed_seconds < limit else outgrown(elapsed_seconds)
+
+    def learn(self, job_id: str, features: JobFeatures, run_seconds: float) -> None:
+        """Learn nothing."""
+
+
+@dataclass(frozen=True)
+class PerfectRuntime:
+    """The true run times, by job; only a replay has them."""
+
+    run_seconds: Mapping[str, float]
+
+    def estimate(self, job_id: str, features: JobFeatures, elapsed_seconds: float) -> float:
+        """Return the true run time, and twice the time run so far where that is longer all the same.
+
+        Raises `InputError` for a job that is not in the table.
+        """
+        try:
+            truth = self.run_seconds[job_id]
+        except KeyError:
+            fact = "no run time is known of this job"
+            raise InputError.of(f"run_seconds[{job_id}]", fact, "give the run time of every job") from None
+        return truth if elapsed_seconds < truth else outgrown(elapsed_seconds)
+
+    def learn(self, job_id: str, features: JobFeatures, run_seconds: float) -> None:
+        """Learn nothing."""
