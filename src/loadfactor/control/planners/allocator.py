@@ -1,0 +1,134 @@
+"""The allocator as a planner: `fast` on a rolling horizon, services along their forecast, jobs by worth."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from loadfactor.control.changes import Change, DemandIsKnown
+from loadfactor.control.decision import Decision, JobStart, Swap
+from loadfactor.control.planners.book import JobBook
+from loadfactor.control.planners.horizon import HorizonSettings, RollingHorizon
+from loadfactor.control.records import ServiceRecord
+from loadfactor.control.state import ClusterState
+from loadfactor.foresight import DemandForecaster
+from loadfactor.policies.fast.layout import Layout
+from loadfactor.policies.fast.search import Budget, Search
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class ServiceCurves:
+    """The GPUs that services should hold along the horizon: the forecast, brought forward by what a start takes."""
+
+    def __init__(self, forecasters: dict[str, DemandForecaster], quantile: float) -> None:
+        self.forecasters, self.quantile = forecasters, quantile
+        self._step_at = -1
+        self._curves: Ints = np.empty((0, 0), dtype=np.int64)
+
+    def notice(self, change: Change, state: ClusterState) -> None:
+        """Let the forecasters observe the step that is over."""
+        if isinstance(change, DemandIsKnown):
+            self._step_at = -1
+            for name, demand in change.demand.items():
+                if name in self.forecasters:
+                    self.forecasters[name].observe(change.at - state.step_seconds, demand)
+
+    def curves(self, state: ClusterState, steps: int) -> Ints:
+        """Return (S, steps) the GPUs that each service should hold."""
+        if self._step_at != state.step_began():
+            self._step_at = state.step_began()
+            rows = [self._curve(service, state, steps) for service in state.services]
+            self._curves = np.array(rows, dtype=np.int64).reshape(len(rows), steps)
+        return self._curves
+
+    def _curve(self, service: ServiceRecord, state: ClusterState, steps: int) -> Ints:
+        lead = -(-service.request.start_seconds // state.step_seconds)
+        forecaster = self.forecasters[service.request.id]
+        expected = forecaster.forecast(self._step_at, steps + lead, state.step_seconds, self.quantile)
+        needed = np.ceil(np.maximum(0, expected) - 1e-9).astype(np.int64)
+        curve: Ints = np.lib.stride_tricks.sliding_window_view(needed, lead + 1).max(axis=1)[:steps]
+        return curve
+
+
+class Allocator:
+    """Plans the horizon anew with `fast` at every decision, and does what the plan says for now.
+
+    `iterations` of the search follow the constructive decoder; the same events give the same decisions.
+    """
+
+    def __init__(
+        self,
+        book: JobBook,
+        curves: ServiceCurves,
+        settings: HorizonSettings | None = None,
+        iterations: int = 0,
+        name: str = "fast",
+    ) -> None:
+        self.name = name
+        self.book, self.curves = book, curves
+        self.settings = settings or HorizonSettings()
+        self.iterations = iterations
+        self._horizon: RollingHorizon | None = None
+        self._swapped_at = -1
+
+    def notice(self, change: Change, state: ClusterState) -> None:
+        """Pass a change on to those who keep it in mind."""
+        self.book.notice(change, state)
+        self.curves.notice(change, state)
+
+    def decide(self, state: ClusterState, now: int) -> Decision:
+        """Plan the horizon; return the starts and swaps of its first moment."""
+        first = self._swapped_at != state.step_began()
+        rows = self._ready_rows(state, now)
+        if not first and not len(rows):
+            return Decision()
+        if self._horizon is None:
+            self._horizon = RollingHorizon(state, self.settings)
+        demand = self._demand(state, first)
+        free_at = self.book.free_at(state)
+        instance = self._horizon.instance(state, rows, self.book.columns, free_at, demand)
+        layout = Search(instance, seed=state.effects).run(Budget(0.0, 0.0, self.iterations))
+        if layout is None:
+            return Decision()
+        if first:
+            self._swapped_at = state.step_began()
+        return self._first_moment(state, layout, rows, first)
+
+    def _ready_rows(self, state: ClusterState, now: int) -> Ints:
+        """Return the rows of the queue that may start, as far as a free GPU lets any of them."""
+        queue, columns = self.book.queue, self.book.columns
+        if not queue.count or not state.usable().any():
+            return np.empty(0, dtype=np.int64)
+        rows = queue.rows
+        waiting: Ints = rows[columns.ready_at[rows] <= now]
+        return waiting
+
+    def _demand(self, state: ClusterState, first: bool) -> Ints:
+        """Return (S, T) what services should hold; within a step they keep what they have."""
+        demand = self.curves.curves(state, self.settings.steps)
+        if first:
+            return demand
+        demand = demand.copy()
+        for service in state.services:
+            demand[service.row, 0] = max(demand[service.row, 0], service.held())
+        return demand
+
+    def _first_moment(self, state: ClusterState, layout: Layout, rows: Ints, first: bool) -> Decision:
+        decision = Decision()
+        usable = state.usable()
+        left = [state.swaps_left(service) for service in state.services]
+        for service, step, gpu, given in layout.changes.tolist():
+            if step == 0 and left[service] > 0 and (first or given > 0) and (given < 0 or usable[gpu]):
+                (decision.given if given > 0 else decision.taken).append(Swap(service, gpu))
+                left[service] -= 1
+                usable[gpu] = False
+        now = np.flatnonzero((layout.where >= 0) & (layout.begin == 0))
+        for position in now.tolist():
+            row, gpu = int(rows[position]), int(layout.where[position])
+            size = int(self.book.columns.size[row])
+            if usable[gpu : gpu + size].all():
+                decision.starts.append(JobStart(row, gpu))
+                usable[gpu : gpu + size] = False
+        return decision

@@ -1,0 +1,106 @@
+"""What every planner keeps in mind of jobs: the queue in its order, expected run times, and expected ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from loadfactor.control.changes import Change, JobIsOver, JobLeftQueue, JobWaits
+from loadfactor.control.planners.queue import Columns, RankedQueue
+from loadfactor.control.records import HOLDING, JobRecord
+from loadfactor.control.state import FREE, ClusterState
+from loadfactor.foresight import JobFeatures, RuntimeEstimator
+
+Floats = npt.NDArray[np.float64]
+Rank = Callable[[JobRecord], float]
+"""The key of a job in the queue; the smallest is served first."""
+
+
+def by_arrival(job: JobRecord) -> float:
+    """Rank by the moment of submission."""
+    return float(job.submitted_at)
+
+
+def by_priority(job: JobRecord) -> float:
+    """Rank by priority, the highest first; equals by row, which is by arrival."""
+    return -job.priority
+
+
+def features_of(job: JobRecord) -> JobFeatures:
+    """Return what run times are learnt by."""
+    request = job.request
+    return JobFeatures(
+        gpus=request.gpus,
+        user=request.user,
+        name=request.name,
+        limit_seconds=request.limit_seconds,
+        kind=request.kind,
+    )
+
+
+class JobBook:
+    """The queue in the order of `rank`, and when each GPU is expected to be free.
+
+    `overhead_seconds` is what a start takes before the job runs; its block is held meanwhile.
+    """
+
+    def __init__(self, rank: Rank, estimator: RuntimeEstimator, overhead_seconds: int = 0) -> None:
+        self.rank, self.estimator, self.overhead_seconds = rank, estimator, overhead_seconds
+        self.queue, self.columns = RankedQueue(), Columns()
+        self._ends: Floats = np.empty(0, dtype=np.float64)
+
+    def notice(self, change: Change, state: ClusterState) -> None:
+        """Keep queue and ends in step with a change."""
+        if isinstance(change, JobWaits):
+            self._queue(change.job)
+        elif isinstance(change, JobLeftQueue):
+            job = change.job
+            self.queue.remove(job.row, float(self.columns.key[job.row]))
+            if job.phase in HOLDING:
+                self._expect(job, state)
+        elif isinstance(change, JobIsOver):
+            job = change.job
+            self.estimator.learn(job.request.id, features_of(job), max(1, job.ended_at - job.started_at))
+
+    def _queue(self, job: JobRecord) -> None:
+        row, columns = job.row, self.columns
+        columns.make_room(row)
+        columns.size[row] = job.size
+        columns.run_seconds[row] = self.overhead_seconds + self.estimator.estimate(
+            job.request.id, features_of(job), 0.0
+        )
+        columns.ready_at[row] = job.retry_at
+        columns.worth[row] = job.priority
+        columns.key[row] = self.rank(job)
+        self.queue.add(row, float(columns.key[row]))
+
+    def _expect(self, job: JobRecord, state: ClusterState) -> None:
+        if len(self._ends) != len(state.owner):
+            self._ends = np.zeros(len(state.owner), dtype=np.float64)
+        self._ends[job.first_gpu : job.first_gpu + job.size] = state.now + self.columns.run_seconds[job.row]
+
+    def free_at(self, state: ClusterState) -> Floats:
+        """Return (N,) the second from which on each GPU is expected free, infinity where nobody can say.
+
+        A job that outlives its expected end is asked about again, given how long it has run.
+        """
+        if len(self._ends) != len(state.owner):
+            self._ends = np.zeros(len(state.owner), dtype=np.float64)
+        owner, ends = state.owner, self._ends
+        held_by_jobs = owner > FREE
+        late = held_by_jobs & (ends <= state.now)
+        if late.any():
+            for row in np.unique(owner[late]).tolist():
+                self._prolong(state.jobs[row], state.now)
+        free_at: Floats = np.where(held_by_jobs, ends, np.inf)
+        free_at[state.usable()] = 0.0
+        free_at[(state.lost | state.drained)] = np.inf
+        return free_at
+
+    def _prolong(self, job: JobRecord, now: int) -> None:
+        began = job.given_at + self.overhead_seconds
+        elapsed = max(0.0, float(now - began))
+        total = self.estimator.estimate(job.request.id, features_of(job), elapsed)
+        self._ends[job.first_gpu : job.first_gpu + job.size] = max(now + 1.0, began + total)

@@ -1,0 +1,228 @@
+"""The facts about a cluster at work, and the one door through which they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from loadfactor.control.records import (
+    HOLDING,
+    NEVER,
+    NOWHERE,
+    JobPhase,
+    JobRecord,
+    Replica,
+    ReplicaPhase,
+    ServiceRecord,
+)
+from loadfactor.control.requests import BlockSizes, JobRequest, ServiceRequest
+from loadfactor.errors import LoadfactorError
+from loadfactor.model import Cluster
+
+FREE = -1
+Owners = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class BrokenStateError(LoadfactorError):
+    """An invariant of the control state does not hold; the message tells the story."""
+
+
+def owner_of_service(service: int) -> int:
+    """Return the number that marks GPUs of the service of a row: below `FREE`, where jobs' rows never are."""
+    return -2 - service
+
+
+class ClusterState:
+    """Who holds which GPU, who waits, and what is out of use.
+
+    `owner` (N,) is the row of the job that holds a GPU, `FREE`, or `owner_of_service`; `lost` (N,) marks GPUs that
+    failed and `drained` (N,) those of drained nodes, which go on with what they have and take nothing new. `told` (N,)
+    is the number of the newest event about the presence of each GPU.
+    """
+
+    def __init__(self, cluster: Cluster, services: Iterable[ServiceRequest], step_seconds: int, now: int = 0) -> None:
+        self.cluster = cluster
+        self.block_sizes = BlockSizes(cluster)
+        self.step_seconds = step_seconds
+        self.now = now
+        self.jobs: list[JobRecord] = []
+        self.row_of_job: dict[str, int] = {}
+        self.services = [ServiceRecord(row, request) for row, request in enumerate(services)]
+        self.row_of_service = {record.request.id: record.row for record in self.services}
+        self.owner: Owners = np.full(cluster.gpu_count, FREE, dtype=np.int64)
+        self.lost: Mask = np.zeros(cluster.gpu_count, dtype=np.bool_)
+        self.drained: Mask = np.zeros(cluster.gpu_count, dtype=np.bool_)
+        self.told = np.zeros(cluster.gpu_count, dtype=np.int64)
+        self.effects = 0
+        self.waiting = 0
+
+    # Jobs
+
+    def add(self, request: JobRequest, at: int) -> JobRecord:
+        """Add a job that was submitted at `at`; it waits, or is too large for the cluster."""
+        size = self.block_sizes.smallest(request.gpus)
+        record = JobRecord(len(self.jobs), request, size or request.gpus, at, request.priority)
+        if size is None:
+            record.phase = JobPhase.TOO_LARGE
+        else:
+            self.waiting += 1
+        self.jobs.append(record)
+        self.row_of_job[request.id] = record.row
+        return record
+
+    def give_block(self, job: JobRecord, first_gpu: int, now: int) -> None:
+        """Give a waiting job its block: WAITING -> STARTING."""
+        self._expect(job, JobPhase.WAITING)
+        self.owner[first_gpu : first_gpu + job.size] = job.row
+        job.phase, job.first_gpu, job.given_at, job.started_at = JobPhase.STARTING, first_gpu, now, NEVER
+        job.attempt += 1
+        if job.first_given_at == NEVER:
+            job.first_given_at = now
+        self.waiting -= 1
+
+    def run(self, job: JobRecord, at: int) -> None:
+        """Note that a job runs: STARTING -> RUNNING."""
+        self._expect(job, JobPhase.STARTING)
+        job.phase, job.started_at = JobPhase.RUNNING, at
+
+    def finish(self, job: JobRecord, at: int) -> None:
+        """Note that a job is over: any phase but OVER -> OVER."""
+        if job.phase in HOLDING:
+            self._free_block(job)
+        elif job.phase is JobPhase.WAITING:
+            self.waiting -= 1
+        job.phase, job.ended_at = JobPhase.OVER, at
+
+    def put_back(self, job: JobRecord) -> None:
+        """Let a job that lost its block, or never got it, wait again: STARTING or RUNNING -> WAITING."""
+        if job.phase not in HOLDING:
+            self._expect(job, JobPhase.RUNNING)
+        self._free_block(job)
+        job.phase, job.given_at, job.started_at = JobPhase.WAITING, NEVER, NEVER
+        self.waiting += 1
+
+    def _free_block(self, job: JobRecord) -> None:
+        self.owner[job.first_gpu : job.first_gpu + job.size] = FREE
+        job.first_gpu = NOWHERE
+
+    # Services
+
+    def give_gpu(self, service: ServiceRecord, gpu: int) -> Replica:
+        """Give a free GPU to a service: its replica is STARTING."""
+        self.owner[gpu] = owner_of_service(service.row)
+        service.attempts += 1
+        replica = service.replicas[gpu] = Replica(gpu, service.attempts)
+        return replica
+
+    def take_gpu(self, service: ServiceRecord, gpu: int) -> Replica:
+        """Let a replica stop; it holds its GPU until it is gone."""
+        replica = service.replicas[gpu]
+        replica.phase = ReplicaPhase.STOPPING
+        return replica
+
+    def drop_replica(self, service: ServiceRecord, gpu: int) -> None:
+        """Note that a replica is gone and its GPU free."""
+        del service.replicas[gpu]
+        self.owner[gpu] = FREE
+
+    def count_swaps(self, service: ServiceRecord, swaps: int) -> None:
+        """Add to the swaps of the present step (R4)."""
+        step_at = self.step_began()
+        if service.step_at != step_at:
+            service.step_at, service.swaps = step_at, 0
+        service.swaps += swaps
+
+    def swaps_left(self, service: ServiceRecord) -> int:
+        """Return how many GPUs may still be given or taken in the present step (R4)."""
+        used = service.swaps if service.step_at == self.step_began() else 0
+        return max(0, service.request.max_swap - used)
+
+    def step_began(self) -> int:
+        """Return the second at which the present step began; steps are counted from second 0."""
+        return self.now - self.now % self.step_seconds
+
+    # GPUs
+
+    def usable(self) -> Mask:
+        """Return (N,) which GPUs are free and take new work."""
+        mask: Mask = (self.owner == FREE) & ~self.lost & ~self.drained
+        return mask
+
+    def gpus_of_node(self, node: int) -> slice:
+        """Return the GPUs of a node."""
+        offsets = self.cluster.node_offsets
+        return slice(offsets[node], offsets[node + 1])
+
+    # Checks and documents
+
+    def check(self) -> None:
+        """Recompute every index from the records; raise `BrokenStateError` where one disagrees."""
+        owner = np.full(len(self.owner), FREE, dtype=np.int64)
+        waiting = 0
+        for job in self.jobs:
+            waiting += job.phase is JobPhase.WAITING
+            if (job.phase in HOLDING) != (job.first_gpu != NOWHERE):
+                raise BrokenStateError(f"job {job.request.id!r} is {job.phase} with first GPU {job.first_gpu}")
+            if job.phase in HOLDING:
+                self._claim(owner, slice(job.first_gpu, job.first_gpu + job.size), job.row, f"job {job.request.id!r}")
+        for service in self.services:
+            for gpu in service.replicas:
+                mark = owner_of_service(service.row)
+                self._claim(owner, slice(gpu, gpu + 1), mark, f"service {service.request.id!r}")
+        if waiting != self.waiting:
+            raise BrokenStateError(f"{waiting} jobs wait, and {self.waiting} are counted")
+        wrong = np.flatnonzero(owner != self.owner)
+        if len(wrong):
+            gpu = int(wrong[0])
+            raise BrokenStateError(f"GPU {gpu} is marked {self.owner[gpu]}, and the records say {owner[gpu]}")
+
+    def to_document(self) -> dict[str, Any]:
+        """Return all facts as plain values; `restore` makes the same state of them."""
+        return {
+            "now": self.now,
+            "step_seconds": self.step_seconds,
+            "effects": self.effects,
+            "cluster": self.cluster.model_dump(mode="json", by_alias=True, exclude_defaults=True),
+            "jobs": msgspec.to_builtins(self.jobs),
+            "services": msgspec.to_builtins(self.services, str_keys=True),
+            "lost": np.flatnonzero(self.lost).tolist(),
+            "drained": np.flatnonzero(self.drained).tolist(),
+            "told": self.told.tolist(),
+        }
+
+    @classmethod
+    def restore(cls, document: dict[str, Any]) -> ClusterState:
+        """Return the state that `to_document` described, its invariants checked."""
+        state = cls(Cluster.model_validate(document["cluster"]), (), document["step_seconds"], document["now"])
+        state.effects = document["effects"]
+        state.jobs = msgspec.convert(document["jobs"], list[JobRecord])
+        state.row_of_job = {job.request.id: job.row for job in state.jobs}
+        state.services = msgspec.convert(document["services"], list[ServiceRecord], strict=False)
+        state.row_of_service = {service.request.id: service.row for service in state.services}
+        state.lost[document["lost"]] = True
+        state.drained[document["drained"]] = True
+        state.told[:] = document["told"]
+        for job in state.jobs:
+            state.waiting += job.phase is JobPhase.WAITING
+            if job.phase in HOLDING:
+                state.owner[job.first_gpu : job.first_gpu + job.size] = job.row
+        for service in state.services:
+            state.owner[list(service.replicas)] = owner_of_service(service.row)
+        state.check()
+        return state
+
+    @staticmethod
+    def _claim(owner: Owners, gpus: slice, mark: int, name: str) -> None:
+        if (owner[gpus] != FREE).any():
+            raise BrokenStateError(f"{name} holds GPUs {gpus.start} to {gpus.stop - 1}, of which others hold some")
+        owner[gpus] = mark
+
+    @staticmethod
+    def _expect(job: JobRecord, phase: JobPhase) -> None:
+        if job.phase is not phase:
+            raise BrokenStateError(f"job {job.request.id!r} is {job.phase} and should be {phase}")

@@ -1,0 +1,117 @@
+"""The ledger of GPU-seconds: what every GPU was used for, to the second; it must balance."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from loadfactor.errors import LoadfactorError
+
+
+class Use(IntEnum):
+    """What a GPU can be used for at a moment."""
+
+    IDLE = 0
+    JOB_STARTING = 1
+    JOB_WORKING = 2
+    PADDING = 3  # in a job's block, and not asked for
+    REPLICA_STARTING = 4
+    REPLICA_READY = 5
+    REPLICA_STOPPING = 6
+    LOST = 7
+
+
+ALLOWED = frozenset(
+    {
+        *((Use.IDLE, use) for use in Use),
+        *((use, Use.IDLE) for use in Use),
+        *((use, Use.LOST) for use in Use),
+        (Use.JOB_STARTING, Use.JOB_WORKING),
+        (Use.JOB_STARTING, Use.PADDING),
+        (Use.REPLICA_STARTING, Use.REPLICA_READY),
+        (Use.REPLICA_STARTING, Use.REPLICA_STOPPING),
+        (Use.REPLICA_READY, Use.REPLICA_STOPPING),
+        (Use.LOST, Use.LOST),
+    }
+)
+"""From which use a GPU may go to which: nobody takes over from somebody else."""
+
+
+class UnbalancedLedgerError(LoadfactorError):
+    """The ledger does not balance, or a GPU went from one holder to the next without having been free."""
+
+
+class Ledger:
+    """Books the seconds of N GPUs by use, from second `begin` on."""
+
+    def __init__(self, gpus: int, begin: int) -> None:
+        self.begin = self.now = begin
+        self._use = np.full(gpus, Use.IDLE, dtype=np.int64)
+        self._since = np.full(gpus, begin, dtype=np.int64)
+        self._booked = np.zeros(len(Use), dtype=np.int64)
+
+    def turn(self, first: int, last: int, use: Use, at: int) -> None:
+        """Let GPUs [first, last) be used for `use` from second `at` on.
+
+        Raises `UnbalancedLedgerError` where time runs backwards or a GPU is taken over from somebody.
+        """
+        if at < self.now:
+            raise UnbalancedLedgerError(f"an entry for second {at} comes after one for second {self.now}")
+        self.now = at
+        block = slice(first, last)
+        for before in set(self._use[block].tolist()):
+            if (Use(before), use) not in ALLOWED:
+                raise UnbalancedLedgerError(
+                    f"GPUs {first} to {last - 1} go from {Use(before).name} to {use.name} at second {at}"
+                )
+        np.add.at(self._booked, self._use[block], at - self._since[block])
+        self._use[block], self._since[block] = use, at
+
+    def use(self, gpu: int) -> Use:
+        """Return what a GPU is used for now."""
+        return Use(int(self._use[gpu]))
+
+    def seconds(self, until: int) -> dict[Use, int]:
+        """Return the GPU-seconds of every use from the beginning until second `until`.
+
+        Raises `UnbalancedLedgerError` where they are not all GPUs times all seconds.
+        """
+        booked = self._booked.copy()
+        np.add.at(booked, self._use, until - self._since)
+        if booked.sum() != len(self._use) * (until - self.begin) or (booked < 0).any():
+            raise UnbalancedLedgerError(
+                f"{booked.sum()} GPU-seconds are booked for {len(self._use)} GPUs in {until - self.begin} seconds"
+            )
+        return {use: int(booked[use]) for use in Use}
+
+
+class DemandMeter:
+    """Books met and unmet demand of one service, in GPU-seconds, from what it needs and how many replicas serve."""
+
+    def __init__(self, begin: int) -> None:
+        self._since = begin
+        self.demand = self.serving = 0
+        self.met = self.unmet = self.spare = 0
+        self.longest_shortfall_seconds = 0
+        self._short_since: int | None = None
+
+    def turn(self, at: int, demand: int | None = None, serving: int | None = None) -> None:
+        """Let demand or the number of serving replicas be another from second `at` on."""
+        seconds = at - self._since
+        self.met += seconds * min(self.demand, self.serving)
+        self.unmet += seconds * max(0, self.demand - self.serving)
+        self.spare += seconds * max(0, self.serving - self.demand)
+        self._since = at
+        self.demand = self.demand if demand is None else demand
+        self.serving = self.serving if serving is None else serving
+        self._watch(at)
+
+    def _watch(self, at: int) -> None:
+        short = self.demand > self.serving
+        if self._short_since is not None:
+            self.longest_shortfall_seconds = max(self.longest_shortfall_seconds, at - self._short_since)
+        if not short:
+            self._short_since = None
+        elif self._short_since is None:
+            self._short_since = at

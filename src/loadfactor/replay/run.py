@@ -1,0 +1,57 @@
+"""One replay: a world, a planner and what it may know, and the books of what happened."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loadfactor.control import ClusterState, ControlLoop, LoopRecord, Planner
+from loadfactor.control.planners import safe_planner
+from loadfactor.engines import SimulatedEngine, World
+
+Clock = Callable[[], float]
+CHECKED_EVERY = 1_000
+"""Events between two checks of all invariants."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What a replay leaves behind."""
+
+    world: World
+    state: ClusterState
+    engine: SimulatedEngine
+    loop: LoopRecord
+    events: int
+    seconds: float
+
+
+def replay(
+    world: World,
+    planner: Planner,
+    clock: Clock = time.perf_counter,
+    progress: Callable[[float], None] | None = None,
+    checked_every: int = CHECKED_EVERY,
+) -> Replayed:
+    """Let the control loop run in the world until every job is over, or the world ends.
+
+    `progress` is told the share of the arrivals that have come, now and then. Raises what the checkers raise:
+    `BrokenStateError`, `UnbalancedLedgerError`, `BrokenPromiseError`.
+    """
+    began = time.perf_counter()
+    engine = SimulatedEngine(world)
+    state = ClusterState(engine.inventory(), world.services, world.step_seconds, world.begin)
+    loop = ControlLoop(state, planner, safe_planner(), clock)
+    events = 0
+    while (event := engine.next_event()) is not None:
+        for effect in loop.step(event):
+            engine.carry_out(effect)
+        events += 1
+        if events % checked_every == 0:
+            state.check()
+            if progress is not None:
+                progress(len(state.jobs) / max(1, len(world.arrivals)))
+    state.check()
+    engine.ledger.seconds(engine.now)
+    return Replayed(world, state, engine, loop.record, events, time.perf_counter() - began)

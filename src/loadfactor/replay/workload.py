@@ -1,0 +1,122 @@
+"""From traces to a virtual world: arrivals squeezed by a load factor, priorities and limits drawn, demand scaled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from loadfactor.control import BlockSizes, JobRequest
+from loadfactor.engines import Arrival
+from loadfactor.errors import InputError
+from loadfactor.model import Cluster
+from loadfactor.sources import JobLog
+from loadfactor.units import SECONDS_PER_DAY
+
+Ints = npt.NDArray[np.int64]
+SHORTEST_LIMIT, LONGEST_LIMIT = 1.2, 10.0
+"""How many times too long users' limits are, where the trace has none: drawn evenly in the logarithm."""
+DEFAULT_PRIORITIES = (1.0, 2.0, 4.0, 8.0)
+
+
+@dataclass(frozen=True)
+class JobsRecipe:
+    """How a log becomes arrivals.
+
+    `load` squeezes the arrivals: 1.8 lets them come 1.8 times as fast. A `sample` below 1 keeps that share of the jobs,
+    drawn with `seed`, which also draws priorities and limits. `first_day` and `days` cut the log, counted from its
+    first submission.
+    """
+
+    load: float = 1.0
+    seed: int = 0
+    sample: float = 1.0
+    first_day: int = 0
+    days: int | None = None
+    priorities: tuple[float, ...] = DEFAULT_PRIORITIES
+
+
+@dataclass(frozen=True)
+class LeftOutJobs:
+    """Jobs of a log that cannot be replayed, and why."""
+
+    without_run_time: int = 0
+    without_gpus: int = 0
+    too_large: int = 0
+
+
+def arrivals_of(
+    log: JobLog, cluster: Cluster, recipe: JobsRecipe, prefix: str = ""
+) -> tuple[list[Arrival], LeftOutJobs]:
+    """Return the arrivals, by time from second 0 on, and what was left out; ids get `prefix` in front.
+
+    Raises `InputError` where nothing is left.
+    """
+    frame = _cut(log.frame, recipe)
+    known = frame.filter(pl.col("duration_s").is_not_null())
+    sized = known.filter(pl.col("gpus") > 0).with_columns(pl.col("gpus").ceil().cast(pl.Int64))
+    sizes = BlockSizes(cluster)
+    fitting = sized.filter(pl.col("gpus") <= sizes.sizes[-1])
+    left_out = LeftOutJobs(frame.height - known.height, known.height - sized.height, sized.height - fitting.height)
+    if not fitting.height:
+        raise InputError.of("jobs", "no job is left to replay", "choose other days, or a larger cluster")
+    return _drawn(fitting.sort("submit_s", maintain_order=True), recipe, prefix), left_out
+
+
+def _cut(frame: pl.DataFrame, recipe: JobsRecipe) -> pl.DataFrame:
+    first = frame["submit_s"].min()
+    begin = pl.lit(first) + recipe.first_day * SECONDS_PER_DAY
+    frame = frame.filter(pl.col("submit_s") >= begin)
+    if recipe.days is not None:
+        frame = frame.filter(pl.col("submit_s") < begin + recipe.days * SECONDS_PER_DAY)
+    if recipe.sample < 1:
+        kept = np.random.default_rng([recipe.seed, 1]).random(frame.height) < recipe.sample
+        frame = frame.filter(pl.Series(kept))
+    return frame
+
+
+def _drawn(frame: pl.DataFrame, recipe: JobsRecipe, prefix: str) -> list[Arrival]:
+    random = np.random.default_rng([recipe.seed, 0])
+    count = frame.height
+    submit = frame["submit_s"].to_numpy()
+    at = np.floor((submit - submit[0]) / recipe.load).astype(np.int64)
+    run_seconds = np.maximum(1, np.round(frame["duration_s"].to_numpy())).astype(np.int64)
+    drawn = random.choice(np.array(recipe.priorities), size=count)
+    stated = frame["priority"].cast(pl.Float64).to_numpy()
+    priority = np.where(np.isnan(stated), drawn, stated)
+    factor = np.exp(random.uniform(np.log(SHORTEST_LIMIT), np.log(LONGEST_LIMIT), size=count))
+    limit = np.ceil(run_seconds * factor).astype(np.int64)
+    rows = zip(
+        at.tolist(), frame["id"].to_list(), frame["gpus"].to_list(), frame["user"].to_list(), run_seconds.tolist(),
+        priority.tolist(), limit.tolist(), strict=True,
+    )  # fmt: skip
+    return [
+        Arrival(second, JobRequest(prefix + name, gpus, priority=worth, limit_seconds=most, user=user), run)
+        for second, name, gpus, user, run, worth, most in rows
+    ]
+
+
+def merged(parts: Sequence[list[Arrival]]) -> list[Arrival]:
+    """Return the arrivals of several traces as one, by time."""
+    return sorted((arrival for part in parts for arrival in part), key=lambda arrival: arrival.at)
+
+
+def scaled_demand(rates: dict[str, npt.NDArray[np.float64]], peak_gpus: int) -> dict[str, Ints]:
+    """Return GPUs for every step and service, so that all together need `peak_gpus` at their common peak.
+
+    `rates` are requests or tokens per second in bins of one step; each service gets the same peak before that, shorter
+    curves begin again at their end, and missing bins hold the last known value.
+    """
+    steps = max(len(curve) for curve in rates.values())
+    shaped = {name: np.resize(_filled(curve) / np.nanmax(curve), steps) for name, curve in rates.items()}
+    peak = np.sum(list(shaped.values()), axis=0).max()
+    return {name: np.ceil(curve * (peak_gpus / peak)).astype(np.int64) for name, curve in shaped.items()}
+
+
+def _filled(curve: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    known = np.flatnonzero(~np.isnan(curve))
+    last = known[np.maximum(0, np.searchsorted(known, np.arange(len(curve)), side="right") - 1)]
+    return curve[last]
