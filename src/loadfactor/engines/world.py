@@ -11,6 +11,9 @@ import numpy.typing as npt
 from loadfactor.control.requests import JobRequest, ServiceRequest
 from loadfactor.engines.faults import FaultRates
 from loadfactor.model import Cluster
+from loadfactor.units import SECONDS_PER_DAY
+
+DRAIN_DAYS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,11 @@ class World:
     end: int | None = None
     faults: FaultRates = field(default_factory=FaultRates)
     seed: int = 0
+
+    def last_step(self) -> int:
+        """Return the number of the last step that the world can reach: without `end`, DRAIN_DAYS after all arrivals."""
+        last = self.arrivals[-1].at + DRAIN_DAYS * SECONDS_PER_DAY if self.arrivals else self.begin
+        return ((self.end if self.end is not None else last) - self.begin) // self.step_seconds
 
     def demand_at(self, service_id: str, at: int) -> int:
         """Return the GPUs that a service really needs at second `at`."""

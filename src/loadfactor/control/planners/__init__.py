@@ -3,6 +3,7 @@
 from loadfactor.control.planners.allocator import Allocator, ServiceCurves
 from loadfactor.control.planners.baselines import InOrder
 from loadfactor.control.planners.book import JobBook, by_arrival, by_priority
+from loadfactor.control.planners.conservative import Conservative
 from loadfactor.control.planners.horizon import HorizonSettings
 from loadfactor.control.planners.placing import EASY, STRICT
 from loadfactor.control.planners.serving import PeakReservation, ReactiveScaling, ServingRule
@@ -12,6 +13,7 @@ __all__ = [
     "EASY",
     "STRICT",
     "Allocator",
+    "Conservative",
     "HorizonSettings",
     "InOrder",
     "JobBook",

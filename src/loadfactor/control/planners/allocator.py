@@ -33,7 +33,7 @@ class ServiceCurves:
             self._step_at = -1
             for name, demand in change.demand.items():
                 if name in self.forecasters:
-                    self.forecasters[name].observe(change.at - state.step_seconds, demand)
+                    self.forecasters[name].observe(change.at - state.step_seconds, float(demand))
 
     def curves(self, state: ClusterState, steps: int) -> Ints:
         """Return (S, steps) the GPUs that each service should hold."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.control.planners.queue import Columns
-from loadfactor.control.records import ReplicaPhase
+from loadfactor.control.records import ReplicaPhase, ServiceRecord
 from loadfactor.control.state import ClusterState
 from loadfactor.model import Cluster, GpuRange, Horizon, Job, Problem, Service
 from loadfactor.policies.catalogue import Catalogue, catalogue_of
@@ -77,13 +77,20 @@ class RollingHorizon:
         )
         self._starts = catalogue.starts
 
-    def instance(self, state: ClusterState, rows: Ints, columns: Columns, free_at: Floats, demand: Ints) -> Instance:
-        """Return the arrays for the jobs of `rows`, the dearest first, and the services' `demand` (S, T)."""
+    def instance(
+        self, state: ClusterState, rows: Ints, columns: Columns, free_at: Floats, demand: Ints | None
+    ) -> Instance:
+        """Return the arrays for the jobs of `rows`, the dearest first, and the services' `demand` (S, T).
+
+        Without `demand` services keep for ever what they hold, and the instance has none.
+        """
         steps, catalogue = self.settings.steps, self._catalogue
-        ends = self._ends(state, free_at)
+        ends = self._ends(state, free_at, keep=demand is None)
         jobs, options, priority = self._jobs(state, rows, columns)
-        services, held = self._services(state)
-        price = np.array([self.settings.realtime_penalty * each.request.priority for each in state.services])
+        services, held = self._services(state, state.services if demand is not None else [])
+        price = np.array(
+            [self.settings.realtime_penalty * each.request.priority for each in state.services[: len(services)]]
+        )
         reward = priority * options[:, 0]
         return Instance(
             problem=self._problem,
@@ -103,7 +110,7 @@ class RollingHorizon:
             starts=self._starts,
             weight=self._weight,
             services=services,
-            demand=demand,
+            demand=np.empty((0, steps), dtype=np.int64) if demand is None else demand,
             price=price,
             by_price=np.argsort(-price, kind="stable"),
             service_pools=np.ones((len(services), 1), dtype=np.bool_),
@@ -111,14 +118,19 @@ class RollingHorizon:
             held=held,
         )
 
-    def _ends(self, state: ClusterState, free_at: Floats) -> Ints:
-        """Return the step from which on each GPU is free for others than the service that holds it."""
+    def _ends(self, state: ClusterState, free_at: Floats, keep: bool) -> Ints:
+        """Return the step from which on each GPU is free for others than the service that holds it.
+
+        With `keep` a replica that does not stop keeps its GPU for ever.
+        """
         step_at, steps = state.step_began(), self.settings.steps
         ends = np.clip(np.ceil((free_at - step_at) / state.step_seconds), 0, steps).astype(np.int64)
         for service in state.services:
             for replica in service.replicas.values():
-                if not state.lost[replica.gpu]:
-                    ends[replica.gpu] = 1 if replica.phase is ReplicaPhase.STOPPING else 0
+                if replica.phase is ReplicaPhase.STOPPING:
+                    ends[replica.gpu] = 1
+                elif not keep and not state.lost[replica.gpu]:
+                    ends[replica.gpu] = 0
         return ends
 
     def _jobs(self, state: ClusterState, rows: Ints, columns: Columns) -> tuple[Ints, Ints, Floats]:
@@ -131,12 +143,12 @@ class RollingHorizon:
         jobs = np.column_stack([np.zeros(count, dtype=np.int64), numbers, numbers + 1])
         return jobs, options, columns.worth[rows]
 
-    def _services(self, state: ClusterState) -> tuple[Ints, Ints]:
+    def _services(self, state: ClusterState, services: list[ServiceRecord]) -> tuple[Ints, Ints]:
         gpus = len(state.owner)
         first, last = self._catalogue.gpus(self._problem.services[0]) if self._problem.services else (0, 0)
-        rows = np.empty((len(state.services), 5), dtype=np.int64)
+        rows = np.empty((len(services), 5), dtype=np.int64)
         held = np.full(gpus, UNKNOWN, dtype=np.int64)
-        for service in state.services:
+        for service in services:
             holding = [each.gpu for each in service.replicas.values() if each.phase is not ReplicaPhase.STOPPING]
             most = gpus if service.request.max_gpus is None else min(gpus, service.request.max_gpus)
             rows[service.row] = service.request.max_swap, most, len(holding), first, last

@@ -1,0 +1,138 @@
+"""The policies that a replay compares, by name, and what each of them may know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from loadfactor.control import Planner
+from loadfactor.control.planners import (
+    EASY,
+    STRICT,
+    Allocator,
+    Conservative,
+    HorizonSettings,
+    InOrder,
+    JobBook,
+    PeakReservation,
+    ReactiveScaling,
+    ServiceCurves,
+    ServingRule,
+    by_arrival,
+    by_priority,
+)
+from loadfactor.engines import World
+from loadfactor.errors import InputError
+from loadfactor.foresight import (
+    DemandForecaster,
+    LearntRuntime,
+    PerfectForecast,
+    PerfectRuntime,
+    RuntimeEstimator,
+    SeasonalQuantile,
+    UserLimit,
+)
+
+RunTimes = Literal["limit", "learnt", "perfect"]
+Demand = Literal["seasonal", "perfect"]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What policies may know of the future.
+
+    `run_times`: as users' limits say, learnt from what has ended, or perfect, for an upper line. `demand`: a seasonal
+    forecast at `quantile` from the past only, or perfect. Only the allocator forecasts demand.
+    """
+
+    run_times: RunTimes = "learnt"
+    demand: Demand = "seasonal"
+    quantile: float = 0.95
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a contestant is made from."""
+
+    world: World
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    horizon: HorizonSettings = field(default_factory=HorizonSettings)
+    iterations: int = 0
+
+
+def _estimator(setting: Setting) -> RuntimeEstimator:
+    match setting.knowledge.run_times:
+        case "limit":
+            return UserLimit()
+        case "learnt":
+            return LearntRuntime()
+        case "perfect":
+            return PerfectRuntime({arrival.job.id: arrival.run_seconds for arrival in setting.world.arrivals})
+
+
+def _forecasters(setting: Setting) -> dict[str, DemandForecaster]:
+    world = setting.world
+    if setting.knowledge.demand == "perfect":
+        steps = world.last_step() + setting.horizon.steps + 1
+        times = [world.begin + step * world.step_seconds for step in range(steps)]
+        return {name: PerfectForecast(times, np.resize(curve, steps).tolist()) for name, curve in world.demand.items()}
+    return {name: SeasonalQuantile(float(world.step_seconds)) for name in world.demand}
+
+
+def _peak(world: World) -> ServingRule:
+    return PeakReservation({name: int(curve.max()) for name, curve in world.demand.items()})
+
+
+def _reactive(world: World) -> ServingRule:  # noqa: ARG001 - as the other rules
+    return ReactiveScaling()
+
+
+def _in_order(name: str, rank: Callable[..., float], mode: int, serving: Callable[[World], ServingRule]) -> Make:
+    def make(setting: Setting) -> Planner:
+        book = JobBook(rank, _estimator(setting), setting.world.job_start_seconds)
+        return InOrder(name, book, mode, serving(setting.world))
+
+    return make
+
+
+def _conservative(name: str, serving: Callable[[World], ServingRule]) -> Make:
+    def make(setting: Setting) -> Planner:
+        book = JobBook(by_arrival, _estimator(setting), setting.world.job_start_seconds)
+        return Conservative(name, book, serving(setting.world), setting.horizon)
+
+    return make
+
+
+def _fast(setting: Setting) -> Planner:
+    book = JobBook(by_priority, _estimator(setting), setting.world.job_start_seconds)
+    curves = ServiceCurves(_forecasters(setting), setting.knowledge.quantile)
+    return Allocator(book, curves, setting.horizon, setting.iterations)
+
+
+Make = Callable[[Setting], Planner]
+CONTESTANTS: dict[str, Make] = {
+    **{
+        f"{name}+{rule}": _in_order(f"{name}+{rule}", rank, mode, serving)
+        for rule, serving in (("peak", _peak), ("reactive", _reactive))
+        for name, rank, mode in (
+            ("fifo", by_arrival, STRICT),
+            ("easy", by_arrival, EASY),
+            ("priority", by_priority, EASY),
+        )
+    },
+    "backfill+peak": _conservative("backfill+peak", _peak),
+    "backfill+reactive": _conservative("backfill+reactive", _reactive),
+    "fast": _fast,
+}
+
+
+def make_planner(name: str, setting: Setting) -> Planner:
+    """Return a fresh planner; raise `InputError` for a name that is not in `CONTESTANTS`."""
+    if name not in CONTESTANTS:
+        raise InputError.of(
+            "policy", f"{name!r} is none that can be replayed", f"choose among {', '.join(CONTESTANTS)}"
+        )
+    return CONTESTANTS[name](setting)
