@@ -86,7 +86,7 @@ def _peak(world: World) -> ServingRule:
     return PeakReservation({name: int(curve.max()) for name, curve in world.demand.items()})
 
 
-def _reactive(world: World) -> ServingRule:  # noqa: ARG001 - as the other rules
+def _reactive(world: World) -> ServingRule:
     return ReactiveScaling()
 
 
