@@ -20,6 +20,8 @@ from loadfactor.policies.fast.standing import Standing
 Item = TypeVar("Item", Job, Service)
 ROUNDS = 4
 """Neighbourhoods taken apart after an event."""
+TRIES = 4
+"""Waiting jobs for which others are asked to make way after an event, wherever they are."""
 
 
 class Replanner:
@@ -56,6 +58,7 @@ class Replanner:
         began = time.perf_counter()
         focus = self._answer(event)
         self._standing.improve(focus, rounds)
+        self._standing.recover(TRIES if rounds else 0)
         self.plan = self._ledger.compose(self._jobs, self._services, time.perf_counter() - began)
         return self.plan
 
