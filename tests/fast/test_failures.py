@@ -48,8 +48,9 @@ def _apply(replanner: Replanner, event: Event, rounds: int | None = None) -> Pla
     assert verdict.violations == (), event
     assert plan.metrics is not None
     assert plan.metrics.model_dump() == pytest.approx(verdict.metrics.model_dump(), rel=1e-9, abs=1e-9)
-    named = [entry.id for entry in plan.jobs] + [entry.id for entry in plan.unplaced]
-    assert sorted(named) == sorted(job.id for job in problem.jobs)
+    placed = {entry.id for entry in plan.jobs}
+    assert [entry.id for entry in plan.jobs] == [job.id for job in problem.jobs if job.id in placed]
+    assert [entry.id for entry in plan.unplaced] == [job.id for job in problem.jobs if job.id not in placed]
     return plan
 
 

@@ -64,5 +64,10 @@ def test_grid_counts_and_shortfalls_agree_with_the_plan_after_every_event(seed: 
     replanner = Replanner(problem, policy("fast").plan(problem, Effort(iterations=30, seed=seed)), seed)
     _check(replanner)
     for number in range(EVENTS):
-        replanner.apply(random_event(replanner.problem, dice, number))
+        plan = replanner.apply(random_event(replanner.problem, dice, number))
         _check(replanner)
+        placed = {placement.id for placement in plan.jobs}
+        assert [entry.id for entry in plan.jobs] == [job.id for job in replanner.problem.jobs if job.id in placed]
+        assert [entry.id for entry in plan.unplaced] == [
+            job.id for job in replanner.problem.jobs if job.id not in placed
+        ]

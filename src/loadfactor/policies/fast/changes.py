@@ -95,6 +95,7 @@ def hold(
     changes: Ints,
     service: int,
     held: Ints,
+    level: Ints,
     reserved: Bits,
     grid: Bits,
     fixed: Bits,
@@ -106,12 +107,19 @@ def hold(
     """Give the service, which has nothing, what it holds after its `changes`, which are sorted by step.
 
     Its GPUs are taken in `reserved` (N, W), the grid with its summaries, and `fixed` (N, W); `free` (P, T) counts them.
+    `level` (T,) receives how many it holds at every step.
     """
-    steps = free.shape[1]
+    steps, number, row = free.shape[1], 0, 0
     since = np.full(len(held), NOWHERE, dtype=np.int64)
     for gpu in range(len(held)):
         if held[gpu] == service:
             since[gpu] = 0
+            number += 1
+    for t in range(steps):
+        while row < len(changes) and changes[row, 1] == t:
+            number += changes[row, 3]
+            row += 1
+        level[t] = number
     for row in range(len(changes)):
         t, gpu = changes[row, 1], changes[row, 2]
         if changes[row, 3] > 0:
@@ -158,5 +166,4 @@ def withdraw(
 def count_bits(free: Ints, pool: int, word: int, bits: np.uint64, sign: int) -> None:
     """Add a GPU of the pool (sign 1), or take it away (-1), at the steps whose bits are set in a word of its row."""
     for t in range(word << 6, min(free.shape[1], (word + 1) << 6)):
-        if (bits >> np.uint64(t & 63)) & np.uint64(1):
-            free[pool, t] += sign
+        free[pool, t] += sign * np.int64((bits >> np.uint64(t & 63)) & np.uint64(1))

@@ -59,7 +59,7 @@ class Replanner:
         focus = self._answer(event)
         self._standing.improve(focus, rounds)
         self._standing.recover(TRIES if rounds else 0)
-        self.plan = self._ledger.compose(self._jobs, self._services, time.perf_counter() - began)
+        self.plan = self._ledger.compose(self._services, time.perf_counter() - began)
         return self.plan
 
     def _answer(self, event: Event) -> list[int]:
@@ -90,6 +90,10 @@ class Replanner:
 
     def _end(self, job: Job) -> list[int]:
         del self._jobs[job.id]
+        if job.running is not None:
+            self._ledger.follow_running(self._jobs)
+        else:
+            self._ledger.forget(self._standing.row[job.id])
         return self._standing.remove(job)
 
     def _change_service(self, old: Service, new: Service) -> list[int]:
@@ -105,6 +109,8 @@ class Replanner:
             return self._change_service(service, _changed(service, priority=priority))
         job = self._known(self._jobs, "job or service", name)
         self._jobs[name] = _changed(job, priority=priority)
+        if job.running is not None:
+            self._ledger.follow_running(self._jobs)
         return self._standing.reprice(self._jobs[name])
 
     def _lose(self, gpu: int, until_step: int) -> list[int]:
@@ -131,6 +137,8 @@ class Replanner:
             waiting = _changed(job, running=None, gpus=self._range_to_wait_in(job))
             self._jobs[job.id] = waiting
             focus += self._standing.add(waiting)
+        if lost:
+            self._ledger.follow_running(self._jobs)
         return focus
 
     def _range_to_wait_in(self, job: Job) -> GpuRange:

@@ -12,7 +12,7 @@ from loadfactor.policies.draft import available_cells
 from loadfactor.policies.fast.changes import count_bits, hold, in_order, withdraw
 from loadfactor.policies.fast.counts import NONE, serve
 from loadfactor.policies.fast.evictions import make_way, most_regretted, settle
-from loadfactor.policies.fast.filling import count_free, insert_all, total_worth
+from loadfactor.policies.fast.filling import count_free, insert_all
 from loadfactor.policies.fast.handing import hand_out
 from loadfactor.policies.fast.moving import lay_back, lift
 from loadfactor.policies.fast.relocate import improve
@@ -21,7 +21,6 @@ from loadfactor.policies.fast.unmet import jobs_for_demand
 from loadfactor.policies.instance import (
     FIRST_BLOCK,
     FIRST_OPTION,
-    HELD,
     LAST_BLOCK,
     LAST_OPTION,
     LAST_START,
@@ -72,7 +71,7 @@ class Standing:
         self.changes = [np.empty((0, 4), dtype=np.int64) for _ in problem.services]
         self.fixed = i.grid[: len(self.held)].copy()
         self.free = np.empty_like(i.free)
-        self.unmet = np.zeros(len(i.services))
+        self.level, self.unmet = np.zeros_like(i.demand), np.zeros(len(i.services))
         self.patience, self.service_patience = np.ones(len(i.jobs)), np.ones(len(i.services))
         self._open = np.repeat(self.catalogue.gpus_of_pool[:, None], i.steps, axis=1)
         self._load(problem, plan)
@@ -238,7 +237,7 @@ class Standing:
     def _claim(self, row: int) -> bool:
         """Let cheap jobs make way for unmet demand, where the whole is worth more afterwards; return whether."""
         i = self.instance
-        missing = self._curve(row, self._open).sum(axis=0) - self._holding(row)
+        missing = self._curve(row, self._open).sum(axis=0) - self.level[row]
         evicted = jobs_for_demand(
             np.maximum(0, missing), self.price[row], i.service_pools[row], i.pool_of_gpu, self.fixed,
             self.reserved[row], self.jobs, self.options, self.reward, i.weight, self.chosen, self.begin, self.where,
@@ -292,19 +291,12 @@ class Standing:
         """Give the service, which is not on the grid, what it holds after `changes`."""
         i = self.instance
         self.changes[row] = changes
-        self.unmet[row] = self.price[row] * np.maximum(0, self.demand[row] - self._holding(row)).sum()
         self.reserved[row] = 0
         hold(
-            changes, row, self.held, self.reserved[row], self.grid, self.fixed, i.pool_of_gpu, i.node_of_gpu,
-            i.first_of_node, self.free,
+            changes, row, self.held, self.level[row], self.reserved[row], self.grid, self.fixed, i.pool_of_gpu,
+            i.node_of_gpu, i.first_of_node, self.free,
         )  # fmt: skip
-
-    def _holding(self, row: int) -> Ints:
-        """Return how many GPUs the service holds at every step."""
-        gained = np.zeros(self.instance.steps, dtype=np.int64)
-        np.add.at(gained, self.changes[row][:, 1], self.changes[row][:, 3])
-        holding: Ints = max(0, int(self.services[row, HELD])) + np.cumsum(gained)
-        return holding
+        self.unmet[row] = self.price[row] * np.maximum(0, self.demand[row] - self.level[row]).sum()
 
     def _on(self, gpu: int, end: int) -> list[int]:
         """Return the jobs that begin on the GPU before step `end`."""
@@ -337,11 +329,6 @@ class Standing:
             rows, self.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, self.free, self.jobs, self.options,
             self.reward, self.starts, i.weight, self.chosen, self.begin, self.where,
         )  # fmt: skip
-
-    def worth(self) -> float:
-        """Return what all placed jobs earn."""
-        i = self.instance
-        return float(total_worth(self.options, self.reward, i.weight, self.chosen, self.begin, self.where))
 
     def _density(self, row: int) -> float:
         option = int(self.jobs[row, FIRST_OPTION])
