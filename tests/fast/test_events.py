@@ -111,7 +111,7 @@ def test_a_job_on_a_failed_gpu_moves_to_another_block() -> None:
 def test_what_an_event_does_not_touch_stays() -> None:
     replanner = _replanner(_one_node(_job("left", 5.0, gpus=2), _job("right", 5.0, gpus=1)))
     before = replanner.plan.jobs
-    after = replanner.apply(JobArrived(_job("new", 1.0, gpus=1)), rounds=0).jobs
+    after = replanner.apply(JobArrived(_job("new", 1.0, gpus=1)), rounds=0, tries=0).jobs
     assert after[:2] == before
 
 

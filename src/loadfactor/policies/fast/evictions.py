@@ -27,6 +27,7 @@ from loadfactor.policies.instance import (
 from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy
 
 STARTS_COMPARED = 4
+"""Starts at which blocks are compared, the closer together the earlier: decay makes early ones dearer."""
 WAYS = 2
 """Blocks and starts tried before a job goes on waiting."""
 MOST_EVICTED = 64
@@ -141,7 +142,7 @@ def _cheapest_ways(
     promise = np.empty(WAYS, dtype=np.float64)
     found, before = 0, NOWHERE
     for part in range(STARTS_COMPARED):
-        start = first + (last - first) * part // STARTS_COMPARED
+        start = first + (last - first) * part * part // (STARTS_COMPARED * STARTS_COMPARED)
         if start == before or start > last:
             continue
         before = start

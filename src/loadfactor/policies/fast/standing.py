@@ -38,6 +38,8 @@ MOST_IN_FOCUS = 8
 """Jobs without a place whose neighbourhoods are searched after an event that frees GPUs."""
 CLAIMS = 2
 """Times that jobs make way for the demand of a service at one event."""
+CLAIM_TRIES = 3
+"""What a claim costs, in tries for a job."""
 PATIENCE = 0.5
 """What one try in vain leaves of the weight of a job among those that wait."""
 
@@ -72,7 +74,8 @@ class Standing:
         self.fixed = i.grid[: len(self.held)].copy()
         self.free = np.empty_like(i.free)
         self.level, self.unmet = np.zeros_like(i.demand), np.zeros(len(i.services))
-        self.patience, self.service_patience = np.ones(len(i.jobs)), np.ones(len(i.services))
+        self._patience, self._service_patience = np.ones(len(i.jobs)), np.ones(len(i.services))
+        self._claims = 0
         self._open = np.repeat(self.catalogue.gpus_of_pool[:, None], i.steps, axis=1)
         self._load(problem, plan)
 
@@ -108,7 +111,7 @@ class Standing:
         self.chosen, self.begin, self.where = (
             np.append(column, NONE) for column in (self.chosen, self.begin, self.where)
         )
-        self.patience = np.append(self.patience, 1.0)
+        self._patience = np.append(self._patience, 1.0)
         self.names.append(job.id)
         self.row[job.id] = row
         self._insert([row])
@@ -141,7 +144,7 @@ class Standing:
         row = self.row[job.id]
         options = slice(self.jobs[row, FIRST_OPTION], self.jobs[row, LAST_OPTION])
         self.reward[options] = job.priority * self.options[options, SIZE]
-        self.patience[row] = 1.0
+        self._patience[row] = 1.0
         if self.where[row] == NONE or self.begin[row] > self.jobs[row, SUBMIT]:
             self._make_way(row)
         return [row]
@@ -155,7 +158,7 @@ class Standing:
             self.kept[row] = kept_gpus(service, self.closed, self.catalogue, self.instance.steps)
             self.demand[row] = service.demand
             self.price[row] = self.penalty * service.priority
-            self.service_patience[row] = 1.0
+            self._service_patience[row] = 1.0
             self._hand_out(row)
             for _ in range(CLAIMS):
                 if self.unmet[row] <= 0 or not self._claim(row):
@@ -198,23 +201,25 @@ class Standing:
     def recover(self, tries: int) -> None:
         """Win back what earlier events cost, a little at a time.
 
-        Cheaper jobs make way for the demand that costs most unmet, and for the `tries` jobs that lose most by waiting;
-        whoever was tried in vain stands back for a while.
+        Cheaper jobs make way for the demand that costs most unmet, and for the jobs that lose most by waiting; whoever
+        was tried in vain stands back for a while. Each job costs one of the `tries` and each claim `CLAIM_TRIES`, those
+        since the last time included, so that an event that claimed much already takes no longer for it.
         """
-        if tries < 1:
-            return
-        unmet = self.unmet * self.service_patience
-        if unmet.any():
+        tries -= CLAIM_TRIES * self._claims
+        unmet = self.unmet * self._service_patience
+        if tries >= CLAIM_TRIES and unmet.any():
             row = int(unmet.argmax())
-            self.service_patience[row] = 1.0 if self._claim(row) else PATIENCE * self.service_patience[row]
+            self._service_patience[row] = 1.0 if self._claim(row) else PATIENCE * self._service_patience[row]
+            tries -= CLAIM_TRIES
+        self._claims = 0
         for _ in range(tries):
             row = most_regretted(
                 self.jobs, self.options, self.reward, self.instance.weight, self.chosen, self.begin, self.where,
-                self.patience,
+                self._patience,
             )  # fmt: skip
             if row == NONE:
                 return
-            self.patience[row] = 1.0 if self._make_way(row) else PATIENCE * self.patience[row]
+            self._patience[row] = 1.0 if self._make_way(row) else PATIENCE * self._patience[row]
 
     def _insert(self, rows: list[int]) -> None:
         """Place the jobs at their earliest start, the dearest first; force those that would wait."""
@@ -237,6 +242,7 @@ class Standing:
     def _claim(self, row: int) -> bool:
         """Let cheap jobs make way for unmet demand, where the whole is worth more afterwards; return whether."""
         i = self.instance
+        self._claims += 1
         missing = self._curve(row, self._open).sum(axis=0) - self.level[row]
         evicted = jobs_for_demand(
             np.maximum(0, missing), self.price[row], i.service_pools[row], i.pool_of_gpu, self.fixed,
