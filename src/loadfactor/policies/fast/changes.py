@@ -109,7 +109,24 @@ def hold(
     Its GPUs are taken in `reserved` (N, W), the grid with its summaries, and `fixed` (N, W); `free` (P, T) counts them.
     `level` (T,) receives how many it holds at every step.
     """
-    steps, number, row = free.shape[1], 0, 0
+    _mark(changes, service, held, level, reserved)
+    for gpu in range(len(held)):
+        taken = False
+        for word in range(reserved.shape[1]):
+            bits = reserved[gpu, word]
+            if bits != 0:
+                count_bits(free, pool_of_gpu[gpu], word, bits, -1)
+                grid[gpu, word] |= bits
+                fixed[gpu, word] |= bits
+                taken = True
+        if taken:
+            summarise(grid, first_of_node, node_of_gpu[gpu], node_of_gpu[gpu] + 1)
+
+
+@inner
+def _mark(changes: Ints, service: int, held: Ints, level: Ints, reserved: Bits) -> None:
+    """Write what the service holds to `level` and `reserved`."""
+    steps, number, row = len(level), 0, 0
     since = np.full(len(held), NOWHERE, dtype=np.int64)
     for gpu in range(len(held)):
         if held[gpu] == service:
@@ -131,17 +148,6 @@ def hold(
     for gpu in range(len(held)):
         if since[gpu] != NOWHERE:
             take(reserved, gpu, 1, since[gpu], steps)
-    for gpu in range(len(held)):
-        taken = False
-        for word in range(reserved.shape[1]):
-            bits = reserved[gpu, word]
-            if bits != 0:
-                count_bits(free, pool_of_gpu[gpu], word, bits, -1)
-                grid[gpu, word] |= bits
-                fixed[gpu, word] |= bits
-                taken = True
-        if taken:
-            summarise(grid, first_of_node, node_of_gpu[gpu], node_of_gpu[gpu] + 1)
 
 
 @kernel

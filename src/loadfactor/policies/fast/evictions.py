@@ -71,21 +71,48 @@ def make_way(
     for i in range(found):
         moved = _in_the_way(row, way[i, 0], way[i, 1], jobs, options, near, count)
         dearest_first(moved, 1, jobs, options, reward)
-        before = np.empty((3, len(moved)), dtype=np.int64)
-        old = remove(
-            moved, len(moved), before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, reward, weight,
-            chosen, begin, where,
-        )  # fmt: skip
-        new = insert_all(
+        gain = _place_anew(
             moved, grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts, weight, chosen,
             begin, where,
         )  # fmt: skip
-        if new > old + 1e-9:
-            return new - old
-        restore(
-            moved, len(moved), before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, len(weight) - 1,
-            chosen, begin, where,
-        )  # fmt: skip
+        if gain > 0:
+            return gain
+    return 0.0
+
+
+@inner
+def _place_anew(
+    moved: Ints,
+    grid: Bits,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
+    pool_of_gpu: Ints,
+    free: Ints,
+    jobs: Ints,
+    options: Ints,
+    reward: Floats,
+    starts: Starts,
+    weight: Floats,
+    chosen: Ints,
+    begin: Ints,
+    where: Ints,
+) -> float:
+    """Take the jobs out and place them in this order; return what that gains, or 0 where all is as before."""
+    before = np.empty((3, len(moved)), dtype=np.int64)
+    old = remove(
+        moved, len(moved), before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, reward, weight, chosen,
+        begin, where,
+    )  # fmt: skip
+    new = insert_all(
+        moved, grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts, weight, chosen,
+        begin, where,
+    )  # fmt: skip
+    if new > old + 1e-9:
+        return new - old
+    restore(
+        moved, len(moved), before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, len(weight) - 1,
+        chosen, begin, where,
+    )  # fmt: skip
     return 0.0
 
 

@@ -19,6 +19,8 @@ MOST_FOR_DEMAND = 64
 """Jobs that may make way at once."""
 LAYERS = 8
 """Intervals compared at any step: a lack of many GPUs is cut into so many layers, each of several GPUs."""
+FOR_NOTHING = 1e-6
+"""A cost below which a GPU is free: what is left of sums and differences."""
 
 
 @kernel
@@ -58,17 +60,23 @@ def jobs_for_demand(
             while end < steps and missing[end] >= level:
                 end += 1
             if end > start:
-                wanted = min(layer, highest + 1 - level)
-                _sum_up(start, end, wanted, gone, options, reward, weight, chosen, begin, where, cost)
+                wanted = asked = min(layer, highest + 1 - level)
+                _sum_up(start, end, asked, gone, options, reward, weight, chosen, begin, where, cost)
                 for own in (True, False):
                     wanted, number = _free_up(
-                        start, end, own, wanted, number, price, suits, pool_of_gpu, fixed, reserved, options, reward,
-                        weight, chosen, begin, where, cost, used, gone,
+                        start, end, own, asked, wanted, number, price, suits, pool_of_gpu, fixed, reserved, options,
+                        reward, weight, chosen, begin, where, cost, used, gone,
                     )  # fmt: skip
             start = end + 1
         level += layer
+    return _listed(gone, number, jobs, options, reward)
+
+
+@inner
+def _listed(gone: npt.NDArray[np.bool_], number: int, jobs: Ints, options: Ints, reward: Floats) -> Ints:
+    """Return the `number` jobs that are gone, the dearest first."""
     evicted = np.empty(number, dtype=np.int64)
-    for job in range(len(where)):
+    for job in range(len(gone)):
         if gone[job]:
             number -= 1
             evicted[number] = job
@@ -80,7 +88,7 @@ def jobs_for_demand(
 def _sum_up(
     start: int,
     end: int,
-    wanted: int,
+    asked: int,
     gone: npt.NDArray[np.bool_],
     options: Ints,
     reward: Floats,
@@ -92,14 +100,14 @@ def _sum_up(
 ) -> None:
     """Write to `cost` (N + 1,) what the jobs on every GPU in [start, end) are worth.
 
-    Each divided by the GPUs that its going would serve of the `wanted`.
+    Each is divided by how many of the GPUs `asked` for it would free.
     """
     for gpu in range(len(cost)):
         cost[gpu] = 0.0
     for job in range(len(where)):
         if not gone[job] and _meets(job, start, end, options, chosen, begin, where):
             size = options[chosen[job], SIZE]
-            share = worth(job, options, reward, weight, chosen, begin) / min(size, wanted)
+            share = worth(job, options, reward, weight, chosen, begin) / min(size, asked)
             cost[where[job]] += share
             cost[where[job] + size] -= share
     for gpu in range(1, len(cost)):
@@ -117,6 +125,7 @@ def _free_up(
     start: int,
     end: int,
     own: bool,
+    asked: int,
     wanted: int,
     number: int,
     price: float,
@@ -136,40 +145,82 @@ def _free_up(
 ) -> tuple[int, int]:
     """Take the `wanted` cheapest GPUs in [start, end), among the service's `own` or all; their jobs are `gone` then.
 
-    Return how many GPUs are still wanted, and how many jobs are gone.
+    Return how many GPUs are still wanted, and how many jobs are gone. `cost` was summed up for the GPUs `asked` for.
     """
-    gpus, steps, first = len(used), len(weight) - 1, 0
+    first = 0
     while wanted > 0 and number < MOST_FOR_DEMAND:
-        best, least = NOWHERE, price * (end - start)
-        for step in range(gpus):
-            gpu = first + step if first + step < gpus else first + step - gpus
-            if cost[gpu] >= least or used[gpu] or not suits[pool_of_gpu[gpu]]:
-                continue
-            if own and next_busy(reserved, gpu, 1, 0, steps) == steps:
-                continue
-            if next_free(reserved, gpu, 1, start, end) >= end or _closed(fixed, reserved, gpu, start, end):
-                cost[gpu] = np.inf
-                continue
-            best, least = gpu, cost[gpu]
-            if least < 1e-6:
-                break
+        best = _cheapest_gpu(
+            first, start, end, own, price, suits, pool_of_gpu, fixed, reserved, len(weight) - 1, cost, used
+        )
         if best == NOWHERE:
             break
         used[best] = True
+        if cost[best] >= FOR_NOTHING:
+            number += _let_go(best, start, end, asked, options, reward, weight, chosen, begin, where, cost, gone)
         wanted, first = wanted - 1, best
-        if least < 1e-6:
-            continue
-        for job in range(len(where)):
-            if gone[job] or not _meets(job, start, end, options, chosen, begin, where):
-                continue
-            size = options[chosen[job], SIZE]
-            if where[job] <= best < where[job] + size:
-                gone[job] = True
-                number += 1
-                share = worth(job, options, reward, weight, chosen, begin) / min(size, wanted + 1)
-                for gpu in range(where[job], where[job] + size):
-                    cost[gpu] -= share
     return wanted, number
+
+
+@inner
+def _cheapest_gpu(
+    first: int,
+    start: int,
+    end: int,
+    own: bool,
+    price: float,
+    suits: npt.NDArray[np.bool_],
+    pool_of_gpu: Ints,
+    fixed: Bits,
+    reserved: Bits,
+    steps: int,
+    cost: Floats,
+    used: npt.NDArray[np.bool_],
+) -> int:
+    """Return the GPU that costs least and less than `price` a step, or -1; the search begins at `first`."""
+    gpus, best, least = len(used), NOWHERE, price * (end - start)
+    for step in range(gpus):
+        gpu = first + step if first + step < gpus else first + step - gpus
+        if cost[gpu] >= least or used[gpu] or not suits[pool_of_gpu[gpu]]:
+            continue
+        if own and next_busy(reserved, gpu, 1, 0, steps) == steps:
+            continue
+        if next_free(reserved, gpu, 1, start, end) >= end or _closed(fixed, reserved, gpu, start, end):
+            cost[gpu] = np.inf
+            continue
+        best, least = gpu, cost[gpu]
+        if least < FOR_NOTHING:
+            break
+    return best
+
+
+@inner
+def _let_go(
+    gpu: int,
+    start: int,
+    end: int,
+    asked: int,
+    options: Ints,
+    reward: Floats,
+    weight: Floats,
+    chosen: Ints,
+    begin: Ints,
+    where: Ints,
+    cost: Floats,
+    gone: npt.NDArray[np.bool_],
+) -> int:
+    """Let the jobs on the GPU in [start, end) be `gone`, so that their other GPUs cost less; return how many."""
+    number = 0
+    for job in range(len(where)):
+        if gone[job] or not _meets(job, start, end, options, chosen, begin, where):
+            continue
+        size = options[chosen[job], SIZE]
+        if where[job] <= gpu < where[job] + size:
+            gone[job] = True
+            number += 1
+            share = worth(job, options, reward, weight, chosen, begin) / min(size, asked)
+            for other in range(where[job], where[job] + size):
+                cost[other] -= share
+    return number
 
 
 @inner
