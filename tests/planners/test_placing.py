@@ -87,7 +87,7 @@ def test_jobs_start_as_easy_backfill_says(mode: int) -> None:
         moments = free_at(seed)
         started = np.empty((9, 2), dtype=np.int64)
         count = start_in_order(
-            mode, np.arange(9), 9, sizes, runs.astype(np.float64), np.zeros(9), moments.copy(), 0.0, OFFSETS, started
+            mode, np.arange(9), sizes, runs.astype(np.float64), np.zeros(9), moments.copy(), 0.0, OFFSETS, started
         )
         rows = started[:count, 0].tolist()
         assert rows == _slow(mode, sizes.tolist(), runs.tolist(), moments.tolist())
