@@ -31,6 +31,7 @@ KINSHIPS = (
 EVERY_JOB = len(KINSHIPS) - 1
 LIMITS_PER_DOUBLING = 2  # limits within a factor of 1.4 are alike
 MEMORY = 0.998  # by which an error counts less with every job that ends: half after 346
+EVERY_RUN = -1.0  # every run was longer
 FIRST_HOUR = 3600.0  # what a first job without a limit is given: nothing is known yet
 
 Values = tuple[object, ...]
@@ -136,7 +137,7 @@ class LearntRuntime:
     def _loss(self, history: SortedWindow, run_seconds: float) -> float | None:
         if len(history) < self.least_survivors:
             return None
-        answer = max(LEAST_SECONDS, history.quantile_above(0.0, self.quantile))
+        answer = max(LEAST_SECONDS, history.quantile_above(EVERY_RUN, self.quantile))
         error = math.log(max(LEAST_SECONDS, run_seconds) / answer)
         return max(self.quantile * error, (self.quantile - 1.0) * error)
 

@@ -103,8 +103,8 @@ class SeasonalQuantile:
     def _close(self, value: float) -> None:
         past = self._past
         past.close(value)
-        is_young = past.count & (past.count - 1) == 0  # at every power of two: the first hours come but once
-        if past.count >= LEAST_ERRORS and (is_young or past.count % self._refit_bins == 0):
+        is_young = past.ever & (past.ever - 1) == 0  # at every power of two: the first hours come but once
+        if past.ever >= LEAST_ERRORS and (is_young or past.ever % self._refit_bins == 0):
             self._refit()
         origin = past.count - 1
         made = self._regressors(self._leads, origin, value) * self._coefficients
