@@ -84,7 +84,8 @@ class LearntRuntime:
     def learn(self, job_id: str, features: JobFeatures, run_seconds: float) -> None:
         """Remember a job that has ended, under every kinship that it has, after rating what each would have said."""
         values = _values(features)
-        kin = [(kinship, _KEYS[kinship](values)) for kinship, places in enumerate(_PLACES) if _known(values, places)]
+        unknown = {place for place, value in enumerate(values) if value is None}
+        kin = [(at, _KEYS[at](values)) for at, places in enumerate(_PLACES) if unknown.isdisjoint(places)]
         self._rate([(kinship, self._histories[kinship].get(key)) for kinship, key in kin], run_seconds)
         for kinship, key in kin:
             history = self._histories[kinship].get(key)
@@ -158,7 +159,3 @@ def _values(features: JobFeatures) -> Values:
     limit = features.limit_seconds
     limit_class = None if limit is None else math.floor(math.log2(limit) * LIMITS_PER_DOUBLING)
     return features.user, features.name, features.gpus, features.kind, limit_class
-
-
-def _known(values: Values, places: tuple[int, ...]) -> bool:
-    return all(values[place] is not None for place in places)
