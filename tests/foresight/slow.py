@@ -9,7 +9,7 @@ import numpy as np
 
 from loadfactor.foresight import JobFeatures
 from loadfactor.foresight.learnt import KINSHIPS, LIMITS_PER_DOUBLING, MEMORY
-from loadfactor.foresight.seasonal import LEAST_ERRORS, LEAST_ROWS, RIDGE
+from loadfactor.foresight.seasonal import CALM, LEAST_ERRORS, LEAST_ROWS, RIDGE
 
 
 @dataclass
@@ -82,6 +82,7 @@ class SlowSeason:
     leads: tuple[int, ...] = (1, 2, 3, 4, 6)
     refit: int = 6
     fits: dict[tuple[int, int], list[float]] = field(default_factory=dict)
+    errors: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def forecast(self, lead: int, quantile: float) -> float:
         """Return the quantile for `lead` bins after the last one of the curve, which is still open."""
@@ -92,7 +93,7 @@ class SlowSeason:
         below, share = int(position), position - int(position)
         pair = [(self.leads[below], 1 - share)] + ([(self.leads[below + 1], share)] if share > 0 else [])
         weights = sum(part * np.array(self.coefficients(closed, row)) for row, part in pair)
-        margin = sum(part * self.margin(closed, row, quantile) for row, part in pair)
+        margin = sum(part * self.margin(row, quantile) for row, part in pair)
         return max(0.0, float(np.dot(weights, self.regressors(closed, len(closed), lead, level))) + margin)
 
     def usual(self, closed: list[float], position: int) -> float | None:
@@ -142,24 +143,34 @@ class SlowSeason:
             else None
         )
 
-    def margin(self, closed: list[float], lead: int, quantile: float) -> float:
-        """Return the quantile of the errors that were known at the last fit, of the longest lead that has enough."""
-        known = closed[: self.last_fit(len(closed))]
+    def margin(self, lead: int, quantile: float) -> float:
+        """Return the scaled quantile of the errors known at the last fit, of the longest lead that has enough."""
+        count = self.last_fit(len(self.curve) - 1)
         for row in reversed([one for one in self.leads if one <= lead]):
-            errors = sorted(
-                known[target] - self.made(known, target, row)
-                for target in range(max(0, len(known) - 7 * self.bins), len(known))
-                if target >= row
-            )
-            if len(errors) >= LEAST_ERRORS:
-                return errors[min(max(math.ceil((len(errors) + 1) * quantile) - 1, 0), len(errors) - 1)]
+            targets = range(max(row, count - 7 * self.bins), count)
+            usual = float(np.mean([abs(self.error(target, row)) for target in targets])) if targets else 0.0
+            floor = CALM * usual
+            spreads = [self.spread(target - row, row) for target in targets]
+            weights = [floor + (usual if one is None else one) for one in spreads]
+            multiples = sorted(self.error(target, row) / one for target, one in zip(targets, weights, strict=True))
+            if len(multiples) >= LEAST_ERRORS:
+                place = min(max(math.ceil((len(multiples) + 1) * quantile) - 1, 0), len(multiples) - 1)
+                return ((self.spread(len(self.curve) - 1, row) or 0.0) + floor) * multiples[place]
         return 0.0
 
-    def made(self, closed: list[float], target: int, lead: int) -> float:
-        """Return what was forecast for the target at the time; not cut at zero."""
-        past = closed[: target - lead + 1]
-        weights = self.coefficients(past, lead)
-        return float(np.dot(weights, self.regressors(past, len(past) - 1, lead, past[-1])))
+    def spread(self, origin: int, lead: int) -> float | None:
+        """Return the mean absolute error up to the origin, a quarter of a season ago counting half."""
+        weights = [0.5 ** ((origin - target) / (0.25 * self.bins)) for target in range(lead, origin + 1)]
+        misses = [abs(self.error(target, lead)) for target in range(lead, origin + 1)]
+        return float(np.average(misses, weights=weights)) if misses else None
+
+    def error(self, target: int, lead: int) -> float:
+        """Return how much higher the demand was than forecast at the time; the forecast is not cut at zero."""
+        if (target, lead) not in self.errors:
+            past = self.curve[: target - lead + 1]
+            forecast = np.dot(self.coefficients(past, lead), self.regressors(past, len(past) - 1, lead, past[-1]))
+            self.errors[target, lead] = self.curve[target] - float(forecast)
+        return self.errors[target, lead]
 
     def last_fit(self, count: int) -> int:
         """Return how many bins were closed at the last fit; 0 before the first."""

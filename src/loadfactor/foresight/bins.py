@@ -36,7 +36,8 @@ class BinnedPast:
     `values[:count]` are the closed bins that are remembered, of `ever` in all. `usual[position]` is the mean of the
     bins at the same time of the last days, each with its `smoothing` neighbours on both sides; it is known up to
     `season.reach` bins ahead of the last closed bin, and NaN where no such day was seen. `made[lead, position]` is
-    what was forecast for a position, lead by lead.
+    what was forecast for a position, lead by lead, and `spread[lead, position]` how far off forecasts were of late
+    when that was done; both NaN where nothing is known.
     """
 
     def __init__(self, season: Season, leads: int, farthest: int) -> None:
@@ -49,6 +50,7 @@ class BinnedPast:
         self._smooth: Floats = np.full(self.room, np.nan)
         self.usual: Floats = np.full(self.room + ahead, np.nan)
         self.made: Floats = np.full((leads, self.room + ahead), np.nan)
+        self.spread: Floats = np.full((leads, self.room + ahead), np.nan)
 
     def close(self, value: float) -> None:
         """Add a bin at the end."""
@@ -74,7 +76,7 @@ class BinnedPast:
 
     def _forget(self) -> None:
         gone = self.count - self.keep
-        for row in (self.values, self._smooth, self.usual, *self.made):
+        for row in (self.values, self._smooth, self.usual, *self.made, *self.spread):
             row[:-gone] = row[gone:].copy()
             row[-gone:] = np.nan
         self.count = self.keep
