@@ -1,0 +1,168 @@
+"""The bounds of a replay: never below the slow truth, never below a contestant, and tight where nothing binds."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loadfactor.control.records import NEVER
+from loadfactor.engines import Use, World
+from loadfactor.errors import InputError
+from loadfactor.replay.bound import (
+    Bound,
+    BoundSettings,
+    bound_batch_value,
+    bound_objective,
+    bound_utilization,
+)
+from loadfactor.replay.contestants import CONTESTANTS, Setting, make_planner
+from loadfactor.replay.purchases import LENGTHS, buy
+from loadfactor.replay.run import Replayed, replay
+from tests.replay.worlds import best_objectives, small_world, small_worlds
+
+STEEP = BoundSettings(penalty=3.0, decay_per_hour=0.7, rounds=2, iterations=40)
+"""A decay that matters within hours."""
+EPSILON = 1e-9
+
+
+@settings(max_examples=25, deadline=None)
+@given(small_worlds())
+def test_no_schedule_of_a_small_world_exceeds_the_bounds(world: World) -> None:
+    best, best_met = best_objectives(world, STEEP.penalty, STEEP.decay_per_hour)
+    assert best <= bound_objective(world, STEEP).value
+    assert best_met <= bound_batch_value(world, STEEP).value
+
+
+@pytest.mark.parametrize("iterations", [0, 1, 7])
+def test_it_is_a_bound_however_little_time_it_gets(iterations: int) -> None:
+    world = small_world(2, [(0, 2, 5, 4.0), (1, 1, 3, 2.0), (2, 1, 9, 1.0)], {"chat": (2.0, [2, 0, 1])}, 1)
+    effort = dataclasses.replace(STEEP, rounds=1, iterations=iterations)
+    best, _ = best_objectives(world, STEEP.penalty, STEEP.decay_per_hour)
+    assert best <= bound_objective(world, effort).value
+
+
+def test_it_is_tight_where_capacity_never_binds() -> None:
+    world = small_world(4, [(0, 1, 5, 4.0), (3, 2, 7, 2.0), (9, 1, 2, 1.0)], {"chat": (2.0, [0, 1])})
+    worth = (5 * 4.0 + 2 * 7 * 2.0 + 2 * 1.0) / 4
+    assert bound_objective(world).value == pytest.approx(worth, rel=1e-6)
+    assert bound_batch_value(world).value == pytest.approx(worth, rel=1e-6)
+
+
+def test_it_is_tight_where_a_queue_of_equal_jobs_drains() -> None:
+    world = small_world(4, [(0, 1, 4, 1.0)] * 40)
+    best = sum(4 * 0.7**hour for hour in range(10))
+    bound = bound_objective(world, dataclasses.replace(STEEP, rounds=1, iterations=400)).value
+    assert best <= bound <= 1.002 * best
+
+
+def test_demand_that_does_not_fit_costs_its_penalty() -> None:
+    world = small_world(2, [(0, 2, 16, 1.0)], {"chat": (5.0, [2, 3, 2, 2])})
+    # the job waits four hours or all four GPU-hours of demand are missed, and one GPU-hour is missed anyway
+    best, _ = best_objectives(world, STEEP.penalty, STEEP.decay_per_hour)
+    bound = bound_objective(world, dataclasses.replace(STEEP, iterations=200)).value
+    assert best <= bound < 0
+
+
+def test_a_padded_block_pays_for_all_its_gpus() -> None:
+    exact = small_world(4, [(0, 4, 8, 1.0), (0, 4, 8, 1.0)])
+    padded = small_world(4, [(0, 3, 8, 1.0), (0, 3, 8, 1.0)])
+    assert bound_objective(padded, STEEP).value == pytest.approx(0.75 * bound_objective(exact, STEEP).value, rel=1e-3)
+
+
+def test_a_price_step_must_be_a_multiple_of_the_step() -> None:
+    with pytest.raises(InputError, match="price_seconds: 5000 is no multiple of the world's step of 3600 seconds"):
+        bound_objective(small_world(1, [(0, 1, 1, 1.0)]), BoundSettings(price_seconds=5_000))
+
+
+def test_a_world_without_jobs_or_services_is_worth_nothing() -> None:
+    assert bound_objective(small_world(1, [])).value == 0.0
+    assert bound_batch_value(small_world(1, [])).value == 0.0
+
+
+def test_the_same_world_has_the_same_bound() -> None:
+    world = small_world(2, [(0, 2, 5, 4.0), (1, 1, 3, 2.0)] * 4, {"chat": (2.0, [2, 0, 1])}, 1)
+    first, second = bound_objective(world, STEEP), bound_objective(world, STEEP)
+    assert isinstance(first, Bound)
+    assert first.value == second.value
+    assert (first.price == second.price).all()
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.sampled_from([0.0, 0.0, 0.3, 1.0, 4.0]), min_size=1, max_size=200),
+    st.floats(0, 210),
+    st.floats(0.05, 150),
+    st.sampled_from([0.0, 0.01, 0.3]),
+    st.one_of(st.just(np.inf), st.floats(0, 250)),
+)
+def test_no_start_profits_more_than_the_one_that_is_found(
+    prices: list[float], begin: float, length: float, rate: float, last: float
+) -> None:
+    price = np.array(prices)
+    paid = np.concatenate(([0.0], np.cumsum(price)))
+    starts, usage = np.array([-1.0]), np.zeros(len(price) + 1)
+    job = [np.array([each]) for each in (begin, length, 2.0, 9.0)]
+    last = max(last, begin)
+    profit, _ = buy(price, rate, last, LENGTHS, *job, starts, usage)
+
+    def gain(start: float) -> float:
+        cost = np.interp(start + length, np.arange(len(paid)), paid) - np.interp(start, np.arange(len(paid)), paid)
+        return float(9.0 * np.exp(-rate * (start - begin)) - 2.0 * cost)
+
+    tried = [gain(start) for start in np.linspace(begin, min(last, begin + 260), 4_000)]
+    assert max(tried) <= profit + EPSILON or max(tried) <= 0
+    assert profit == pytest.approx(max(0.0, gain(starts[0])), abs=1e-9)
+
+
+CROWDED = small_world(
+    4,
+    [(quarter // 2, 1 + quarter % 4, 1 + 5 * quarter % 11, float(1 + quarter % 3)) for quarter in range(40)],
+    {"chat": (2.0, [1, 2, 3, 1, 0, 0]), "code": (1.0, [0, 0, 1, 1])},
+)
+
+
+def _objective(replayed: Replayed, world: World) -> tuple[float, float, float]:
+    run = {each.job.id: each.run_seconds for each in world.arrivals}
+    value = sum(
+        job.priority * job.request.gpus * run[job.request.id] / 3600
+        * STEEP.decay_per_hour ** ((job.first_given_at - job.submitted_at) / 3600)
+        for job in replayed.state.jobs
+        if job.first_given_at != NEVER
+    )  # fmt: skip
+    cost = served = 0.0
+    for service in world.services:
+        meter = replayed.engine.meters[service.id]
+        meter.turn(replayed.engine.now)
+        cost += STEEP.penalty * service.priority * meter.unmet / 3600
+        served += meter.met
+    return value - cost, value, served
+
+
+@pytest.mark.parametrize("name", sorted(CONTESTANTS))
+def test_every_contestant_stays_below(name: str) -> None:
+    replayed = replay(CROWDED, make_planner(name, Setting(CROWDED)))
+    objective, value, served = _objective(replayed, CROWDED)
+    bound = bound_objective(CROWDED, STEEP).value
+    assert objective <= bound
+    assert value <= bound_objective(dataclasses.replace(CROWDED, services=(), demand={}), STEEP).value
+    now = replayed.engine.now
+    working = replayed.engine.ledger.seconds(now)[Use.JOB_WORKING]
+    assert (working + served) / (4 * now) <= bound_utilization(CROWDED, now).useful
+
+
+def test_utilization_is_bounded_by_what_has_come_and_by_what_is_there() -> None:
+    world = small_world(4, [(0, 2, 4, 1.0), (8, 4, 40, 1.0)], {"chat": (1.0, [1])})
+    bound = bound_utilization(world, 16 * 900)
+    # two GPUs for an hour, then nothing for one hour, then all that the service leaves
+    assert bound.jobs == pytest.approx((2 * 4 + 3 * 8) / 64)
+    assert bound.useful == pytest.approx((3 * 4 + 1 * 4 + 4 * 8) / 64)
+
+
+def test_utilization_of_an_empty_world() -> None:
+    assert bound_utilization(small_world(4, []), 3600).useful == 0.0
+    with pytest.raises(InputError, match="until: 0 is not after the beginning of the world, 0"):
+        bound_utilization(small_world(4, []), 0)
