@@ -105,9 +105,9 @@ def test_no_start_profits_more_than_the_one_that_is_found(
     price = np.array(prices)
     paid = np.concatenate(([0.0], np.cumsum(price)))
     starts, usage = np.array([-1.0]), np.zeros(len(price) + 1)
-    job = [np.array([each]) for each in (begin, length, 2.0, 9.0)]
+    submitted, held, block, worth = (np.array([each]) for each in (begin, length, 2.0, 9.0))
     last = max(last, begin)
-    profit, _ = buy(price, rate, last, LENGTHS, *job, starts, usage)
+    profit, _ = buy(price, rate, last, LENGTHS, submitted, held, block, worth, starts, usage)
 
     def gain(start: float) -> float:
         cost = np.interp(start + length, np.arange(len(paid)), paid) - np.interp(start, np.arange(len(paid)), paid)

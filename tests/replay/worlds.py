@@ -45,16 +45,12 @@ def small_world(
 def small_worlds(draw: st.DrawFn) -> World:
     """Draw a world that brute force can search."""
     gpus = draw(st.integers(1, 4))
-    job = st.tuples(
-        st.integers(0, 4), st.integers(1, gpus), st.integers(1, 6), st.sampled_from([0.5, 1.0, 2.0, 4.0])
-    )
+    job = st.tuples(st.integers(0, 4), st.integers(1, gpus), st.integers(1, 6), st.sampled_from([0.5, 1.0, 2.0, 4.0]))
     jobs = draw(st.lists(job, min_size=1, max_size=3))
     curve = st.lists(st.integers(0, gpus + 1), min_size=1, max_size=5)
     services = draw(st.lists(st.tuples(st.sampled_from([0.25, 1.0, 2.0]), curve), max_size=2))
     demand = {f"service-{index}": each for index, each in enumerate(services)}
-    return small_world(
-        gpus, jobs, demand, draw(st.integers(0, 1)), draw(st.one_of(st.none(), st.integers(1, SLOTS)))
-    )
+    return small_world(gpus, jobs, demand, draw(st.integers(0, 1)), draw(st.one_of(st.none(), st.integers(1, SLOTS))))
 
 
 def block_of(gpus: int, of: int) -> int:

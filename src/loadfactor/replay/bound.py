@@ -9,26 +9,28 @@ The objective of a replay is
 constant within each price step, and everybody does what is best alone. A schedule that keeps within N GPUs pays at most
 Σ λ · N for what it uses, so its objective is at most
 
-    Σ_t λ · N  +  Σ_jobs max(0, max_s worth · decay^(s − a) − block · ∫_[s, s + held) λ)  −  Σ_{services, t} demand · min(λ,
-    penalty · priority),
+    Σ_t λ · N
+      + Σ_jobs max(0, max_s worth · decay^(s − submission) − block · ∫_[s, s + held) λ)
+      − Σ_services Σ_t demand · min(λ, penalty · priority),
 
 whatever λ is: only a good λ makes it tight. `block` is the smallest admissible block for what the job asks (R3), and
-`held` is its run and the start before it; both are the least that a legal schedule takes.
+`held` is its run and the start-up before it; a legal schedule takes no less.
 
 **Starts between grid points.** The price paid is a piecewise linear function of the start s; it bends only where s or
-s + held lies on the grid. Between two bends the worth is convex in s, so the profit is, and a convex function is largest
-at an end of its interval: it is enough to try the submission, the points of the grid, and the points `held` before them.
-Nothing is rounded to the grid. Behind the last price step GPUs are free, and the profit only falls.
+s + held lies on the grid. Between two bends the worth is convex in s, so the profit is, and a convex function is
+largest at an end of its interval: it is enough to try the submission, the last start that is allowed, the points of the
+grid, and the points `held` before them. No time is rounded to the grid. Behind the last price step GPUs are free, and
+the profit only falls.
 
-**The end of the world.** A replay ends when its jobs are over, or at `world.end`. Until the earliest second at which all
-jobs can be over, demand counts in full. Behind that, a schedule whose jobs are over could meet any demand of at most N
-GPUs at no cost, so demand counts there only where it is no more than N; behind `world.end` it does not count. Jobs must
-start before `world.end` and may run on, as they then hold their blocks. A demand step in which one of these seconds lies
-is treated as behind it. Less demand never lowers the objective.
+**The end of the world.** A replay ends when its jobs are over, or at `world.end`. Until the earliest second at which
+all jobs can be over, demand counts in full. Behind that, a schedule whose jobs are over could meet any demand of at
+most N GPUs at no cost, so demand counts there only where it is no more than N. Behind `world.end` no demand counts;
+jobs start before it and hold their blocks for their whole run. A demand step in which one of these seconds lies is
+treated as behind it. Less demand never lowers the objective.
 
-**Rounding.** Sums in floating point are wrong by at most (number of terms) · 2⁻⁵² of the sum of their magnitudes; that is
-added. Positions, start-up of replicas, caps on swaps and lost GPUs are left out, and only lower what can be reached. The
-bound is on schedules in which a job that is lost is worth what its last start is; without faults there is only one start.
+**Rounding.** A sum in floating point is wrong by at most (number of terms) · 2⁻⁵² · (sum of the magnitudes); that is
+added. Positions, start-up of replicas, caps on swaps and lost GPUs are left out, and only lower what can be reached.
+Where faults make a job start more than once, its worth is that of its last start.
 """
 
 from __future__ import annotations
@@ -51,7 +53,10 @@ LEAST_SHARE_FOR_JOBS = 0.1
 """The queue is taken to drain with at least this share of the GPUs; it only decides for how long GPUs have a price."""
 MOST_DAYS_BEHIND = 60
 FIRST_SHARE, MIXED, PATIENCE = 0.05, 0.3, 4
+"""How far below the best bound the first steps aim, the weight of the newest direction, and the steps without gain
+after which the aim is halved; they decide how fast prices improve, never whether the bound holds."""
 SPARE_TERMS = 100
+"""Terms counted for roundings outside of the long sums."""
 """GPUs have a price for at most so long behind the last arrival."""
 
 

@@ -5,16 +5,18 @@ every second and known in advance, and so is how long jobs run, or at least a li
 its whole run fits under N − demand, beside the jobs that run: in order of priority, then of arrival; whoever does not
 fit is passed over. Nothing is kept free for a job that waits.
 
-A job that consents is checkpointed. Where its whole run does not fit but its GPUs are free now, it may start anyway, and
-is interrupted when the services need its GPUs, if it then has done more work than a restart costs. It goes back to the
-queue with the rest of its work and the restart cost on top. No job is interrupted for another job's sake.
+A job that consents is checkpointed. Where its whole run does not fit but its GPUs are free now, it may start anyway,
+provided that it does more work than a restart costs before the services need its GPUs. Then it is interrupted and goes
+back to the queue, with the rest of its work and the restart cost on top. No job is interrupted for another job's sake.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from loadfactor.engines import Arrival, World
 from loadfactor.errors import InputError
@@ -45,10 +47,10 @@ class Outcome:
     """What became of the jobs; hours are GPU-hours until the last arrival, except `value`, which is that of all jobs.
 
     `trough_hours`: what lies between the demand and its peak. `blocked_hours`: GPUs free while jobs that would fit on
-    them wait because their runs are too long. `value`: Σ priority · GPUs · hours of work · decay^(hours of delay), where
-    work after an interruption counts with the delay that the job then has. `lost_hours`: restarts, over all jobs.
-    `utilization`: the share of the GPUs at work for jobs. `mean_wait_hours` until the first start.
-    `unfinished`: jobs that were not over 60 days behind the last arrival.
+    them wait because their runs are too long. `value`: Σ priority · GPUs · hours of work · decay^(hours of delay); work
+    after an interruption counts with the delay that the job then has. `utilization`: the share of the GPUs at work for
+    jobs. `lost_hours`: restarts, over all jobs. `mean_wait_hours` until the first start. `unfinished`: jobs that were
+    not over 60 days behind the last arrival.
     """
 
     trough_hours: float
@@ -70,7 +72,7 @@ def what_if(world: World, consent: Consent) -> Outcome:
     """
     if not world.arrivals:
         raise InputError.of("arrivals", "the world has no job", "give it at least one")
-    demand = np.sum([world.demand[each.id] for each in world.services], axis=0, dtype=np.int64) + np.zeros(1, np.int64)
+    demand = _total_demand(world)
     capacity = world.cluster.gpu_count - demand
     jobs = _jobs(world, int(capacity.max()), consent)
     trough = Trough(
@@ -80,6 +82,14 @@ def what_if(world: World, consent: Consent) -> Outcome:
     seconds = np.arange(0, max(1, trough.last)) // world.step_seconds
     below_peak = int((demand.max() - demand[seconds % len(demand)]).sum())
     return _outcome(trough, world.cluster.gpu_count, below_peak)
+
+
+def _total_demand(world: World) -> npt.NDArray[np.int64]:
+    """Return the GPUs that all services need, at most all there are, over the joint period of their curves."""
+    curves = [world.demand[each.id] for each in world.services]
+    steps = math.lcm(*(len(curve) for curve in curves))
+    total = sum((np.resize(curve, steps) for curve in curves), np.zeros(steps, dtype=np.int64))
+    return np.minimum(world.cluster.gpu_count, total)
 
 
 def _jobs(world: World, most_gpus: int, consent: Consent) -> TroughJobs:

@@ -1,7 +1,7 @@
 """The throw-away simulation behind the what-if of interruptions: jobs under a demand curve, in counts.
 
-Seconds count from the world's beginning. `room[k]` is what is left of the GPUs at the beginning of step k when the demand
-is met and all that run now hold theirs for as long as was foreseen; within a step it only grows.
+Seconds count from the world's beginning. `room[k]` is what is left of the GPUs at the beginning of step k when the
+demand is met and all that run now hold theirs for as long as was foreseen; within a step it only grows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import exp
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import kernel
 from loadfactor.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
 
 Ints = npt.NDArray[np.int64]
@@ -40,7 +40,13 @@ class Trough:
     """Lets the jobs run under `capacity` (K,), the GPUs left for them step by step, which begins again at its end."""
 
     def __init__(
-        self, jobs: TroughJobs, capacity: Ints, step_seconds: int, start_seconds: int, restart_seconds: int, decay: float
+        self,
+        jobs: TroughJobs,
+        capacity: Ints,
+        step_seconds: int,
+        start_seconds: int,
+        restart_seconds: int,
+        decay: float,
     ) -> None:
         self.jobs, self._step, self._start, self._restart = jobs, step_seconds, start_seconds, restart_seconds
         self.last = int(jobs.at[-1])
