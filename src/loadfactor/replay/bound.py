@@ -52,9 +52,10 @@ DEFAULT_PENALTY, DEFAULT_DECAY_PER_HOUR = 8.0, 0.98
 LEAST_SHARE_FOR_JOBS = 0.1
 """The queue is taken to drain with at least this share of the GPUs; it only decides for how long GPUs have a price."""
 MOST_DAYS_BEHIND = 60
-FIRST_SHARE, MIXED, PATIENCE = 0.05, 0.3, 4
-"""How far below the best bound the first steps aim, the weight of the newest direction, and the steps without gain
-after which the aim is halved; they decide how fast prices improve, never whether the bound holds."""
+FIRST_SHARE, LEAST_SHARE, MIXED, PATIENCE = 0.01, 1e-3, 0.15, 4
+"""The first steps aim at a bound that is lower by this share of it, or of a share of what the jobs are worth; the
+weight of the newest direction; and the steps without gain after which the aim is halved. They decide how fast prices
+improve, never whether the bound holds."""
 SPARE_TERMS = 100
 """Terms counted for roundings outside of the long sums."""
 """GPUs have a price for at most so long behind the last arrival."""
@@ -254,22 +255,24 @@ def _demand(world: World, jobs: _Jobs, seconds: int, capped: bool) -> Floats:
 def _improve(market: _Market, price: Floats, iterations: int) -> tuple[float, Floats]:
     """Return the best bound found from `price` on, and its prices.
 
-    Subgradient steps of Polyak's length (1969) towards a bound that is lower by a share, along averaged directions as
-    in the volume algorithm (Barahona and Anbil 2000); the share shrinks where nothing is gained.
+    Subgradient steps of Polyak's length (1969) towards a bound that is lower by an aim, along averaged directions as
+    in the volume algorithm (Barahona and Anbil 2000); the aim follows what is gained.
     """
     best, unused = market.bound(price)
-    direction, tried, centre = unused, price, price
-    share, stalled = FIRST_SHARE, 0
+    direction, centre = unused, price
+    aim, stalled = FIRST_SHARE * max(abs(best), LEAST_SHARE * market.worth), 0
     for _ in range(iterations):
-        length = float(direction @ direction) * market.hours
+        moving = np.where((centre > 0) | (direction < 0), direction, 0.0)  # prices do not fall below 0
+        length = float(moving @ moving) * market.hours
         if length <= 0.0:
             break
-        tried = np.maximum(0.0, centre - share * max(abs(best), 1e-3 * market.worth) / length * direction)
+        tried = np.maximum(0.0, centre - aim / length * moving)
         value, unused = market.bound(tried)
         direction = MIXED * unused + (1 - MIXED) * direction
-        stalled = 0 if value < best else stalled + 1
-        if value < best:
-            best, centre = value, tried
+        gain, stalled = best - value, stalled + 1
+        if gain > 0.0:
+            best, centre, stalled = value, tried, 0
+            aim *= 2 if gain > aim / 2 else 1
         elif stalled >= PATIENCE:
-            share, stalled = share / 2, 0
+            aim, stalled = aim / 2, 0
     return best, centre
