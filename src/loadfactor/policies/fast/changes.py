@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, kernel, making_kernel
 from loadfactor.policies.instance import HELD, MAX_SWAP, Floats, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits, take
 
 
-@kernel
+@making_kernel
 def changes_of(intervals: Ints, services: Ints, held: Ints, steps: int) -> Ints:
     """Return what giving every interval its GPU changes.
 
@@ -34,7 +34,7 @@ def changes_of(intervals: Ints, services: Ints, held: Ints, steps: int) -> Ints:
     return in_order(changes, count, len(services), steps)
 
 
-@kernel
+@making_kernel
 def in_order(changes: Ints, count: int, services: int, steps: int) -> Ints:
     """Return the first `count` changes by service and step, those at the end of the horizon left out.
 
@@ -90,7 +90,7 @@ def unmet_cost(changes: Ints, services: Ints, demand: Ints, price: Floats) -> fl
     return cost
 
 
-@kernel
+@making_kernel
 def mark(changes: Ints, service: int, held: Ints, steps: int, target: Bits) -> None:
     """Set the bits of `target` (N, W) where the service holds a GPU after its `changes`, which are sorted by step."""
     since = np.full(len(held), NOWHERE, dtype=np.int64)

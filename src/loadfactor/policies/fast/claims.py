@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.policies.blocks import Starts
-from loadfactor.policies.compiled import inner
+from loadfactor.policies.compiled import inner, making_inner
 from loadfactor.policies.fast.counts import random_below
 from loadfactor.policies.instance import (
     DURATION,
@@ -33,7 +33,7 @@ MOST_BLOCKS, MOST_PAIRS = 256, 16_384
 """Blocks compared for a claim, and blocks times jobs that may be in their way, so that a claim costs microseconds."""
 
 
-@inner
+@making_inner
 def choose_claim(
     moved: Ints,
     focus: Ints,

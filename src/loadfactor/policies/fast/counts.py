@@ -13,7 +13,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, making_kernel
 from loadfactor.policies.instance import (
     DURATION,
     FIRST_OPTION,
@@ -53,7 +53,7 @@ def copy(source: Ints, target: Ints) -> None:
             target[row, column] = source[row, column]
 
 
-@kernel
+@making_kernel
 def serve(
     aims: Ints,
     services: Ints,
@@ -260,7 +260,7 @@ def move_aim(aims: Ints, demand: Ints, random: npt.NDArray[np.uint64]) -> None:
         low += 1
 
 
-@kernel
+@making_kernel
 def anneal(
     iterations: int,
     heat: float,

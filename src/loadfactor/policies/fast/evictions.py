@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.policies.blocks import Starts
-from loadfactor.policies.compiled import kernel
+from loadfactor.policies.compiled import making_kernel
 from loadfactor.policies.fast.counts import NONE
 from loadfactor.policies.instance import (
     DURATION,
@@ -56,7 +56,7 @@ def cheapest_evictions(standing: Standing, row: int) -> list[list[int]]:
     return [jobs for cost, jobs in sorted(found, key=lambda entry: entry[0])[:EVICTION_TRIES] if cost < most]
 
 
-@kernel
+@making_kernel
 def free_blocks(busy: Bits, blocks: Starts, size: int, start: int, end: int) -> npt.NDArray[np.bool_]:
     """Return for each block, given by its first GPU, whether it is free in [start, end)."""
     free = np.empty(len(blocks), dtype=np.bool_)

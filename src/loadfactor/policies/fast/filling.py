@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from loadfactor.policies.blocks import Starts
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, kernel, making_kernel
 from loadfactor.policies.fast.floors import group_options, most_options, raise_floors, read_floors
 from loadfactor.policies.fast.packing import insert
 from loadfactor.policies.instance import DURATION, Floats, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits
 
 
-@kernel
+@making_kernel
 def insert_all(
     order: Ints,
     grid: Bits,
@@ -74,7 +74,7 @@ def complete(
     return total_worth(options, reward, weight, chosen, begin, where)
 
 
-@kernel
+@making_kernel
 def count_free(grid: Bits, pool_of_gpu: Ints, free: Ints) -> None:
     """Write the number of free GPUs of every pool and step to `free` (P, T).
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.policies.blocks import Starts
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, making_kernel
 from loadfactor.policies.fast.counts import random_below
 from loadfactor.policies.instance import Floats, Ints
 
@@ -34,7 +34,7 @@ def place_free(items: Ints, order: Ints, starts: Starts, owner: Ints, where: Int
             _write(owner, items, item, where[item], item)
 
 
-@kernel
+@making_kernel
 def fit(
     attempts: int,
     items: Ints,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadfactor.policies.compiled import inner
+from loadfactor.policies.compiled import inner, making_inner
 from loadfactor.policies.instance import (
     DURATION,
     FIRST_BLOCK,
@@ -22,7 +22,7 @@ from loadfactor.policies.instance import (
 FROM, UNTIL = range(2)
 
 
-@inner
+@making_inner
 def group_options(options: Ints) -> tuple[Ints, int]:
     """Return the group of every option, options of the same blocks being one, and the number of groups."""
     group = np.empty(len(options), dtype=np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from loadfactor.policies.blocks import Starts
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, kernel, making_inner, making_kernel
 from loadfactor.policies.fast.fitting import CLOSED, FREE, place_free
 from loadfactor.policies.instance import DURATION, FIRST_BLOCK, FIRST_GPU, LAST_BLOCK, LAST_GPU, SIZE, Floats, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits, take
@@ -14,7 +14,7 @@ PATCHABLE = 1.0
 """What a service's interval without a GPU of its own counts, as a share of its demand's price: swaps can patch it."""
 
 
-@kernel
+@making_kernel
 def place_items(
     chosen: Ints,
     begin: Ints,
@@ -42,7 +42,7 @@ def place_items(
     return items, cost, where
 
 
-@inner
+@making_inner
 def _ascending(key: Floats, count: int) -> Ints:
     """Return the positions of the first `count` keys in ascending order (a stable insertion sort).
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.policies.blocks import Starts
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, making_kernel
 from loadfactor.policies.fast.claims import MOST_CLAIMED, choose_claim
 from loadfactor.policies.fast.counts import random_below
 from loadfactor.policies.fast.filling import count_free, worth
@@ -33,7 +33,7 @@ MOST_ADDED = 5
 ROOM = max(MOST_REMOVED + MOST_ADDED + 2, MOST_CLAIMED + 1)
 
 
-@kernel
+@making_kernel
 def improve(
     iterations: int,
     heat: float,
