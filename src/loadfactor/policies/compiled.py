@@ -16,7 +16,7 @@ from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., object])
 _CACHED: dict[str, Any] = {"cache": True, "no_cfunc_wrapper": True}
-_INNER: dict[str, Any] = {**_CACHED, "no_cpython_wrapper": True}
+_INNER: dict[str, Any] = {**_CACHED, "no_cpython_wrapper": True, "forceinline": True}
 _COUNTED, _UNCOUNTED = {"_nrt": True}, {"_nrt": False}
 """Stated for every kernel, because one that says nothing takes it from its caller."""
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from loadfactor.policies.blocks import Starts
 from loadfactor.policies.compiled import inner, making_kernel
-from loadfactor.policies.fast.counts import random_below
+from loadfactor.policies.fast.dice import random_below
 from loadfactor.policies.instance import Floats, Ints
 
 FREE, CLOSED, NOWHERE = -1, -2, -1

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from loadfactor.policies.blocks import Starts
 from loadfactor.policies.compiled import inner, making_kernel
 from loadfactor.policies.fast.claims import MOST_CLAIMED, choose_claim
-from loadfactor.policies.fast.counts import random_below
+from loadfactor.policies.fast.dice import random_below
 from loadfactor.policies.fast.filling import count_free, worth
 from loadfactor.policies.fast.floors import forget, most_options
 from loadfactor.policies.fast.packing import count_block, insert
@@ -69,14 +69,17 @@ def improve(
     before = np.empty((3, ROOM), dtype=np.int64)
     key = np.empty(ROOM, dtype=np.float64)
     best = np.empty((3, count), dtype=np.int64)
+    near, near_worth = np.empty((count, 3), dtype=np.int64), np.empty(count, dtype=np.float64)
+    meets, cost = np.empty(len(pool_of_gpu) + 1, dtype=np.int64), np.empty(len(pool_of_gpu) + 1, dtype=np.float64)
     gain, best_gain = 0.0, 0.0
     _note(best, chosen, begin, where)
     for _ in range(iterations):
         number = 0
         if random_below(random, 2) == 0:
             number = choose_claim(
-                moved, focus, fixed, jobs, options, reward, starts, weight, chosen, begin, where, random
-            )
+                moved, focus, fixed, jobs, options, reward, starts, weight, chosen, begin, where, near, near_worth,
+                meets, cost, random,
+            )  # fmt: skip
         claimants = min(number, 1)
         if number == 0:
             number = _choose(moved, focus, chosen, begin, where, options, random)
