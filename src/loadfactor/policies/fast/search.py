@@ -40,7 +40,7 @@ class Shares(NamedTuple):
 SHARES = {
     0: Shares(counts=0.3, fit=0.1, worth=0.0, order=0.0),
     24: Shares(counts=0.25, fit=0.1, worth=0.05, order=0.1),
-    48: Shares(counts=0.05, fit=0.05, worth=0.15, order=0.4),
+    48: Shares(counts=0.05, fit=0.05, worth=0.1, order=0.4),
 }
 """By the number of jobs from which on they hold: the more jobs, the sooner placing them by worth finds a good start."""
 HEAT, POSITIONS_HEAT = 0.003, 0.03
@@ -53,6 +53,8 @@ TINY = 1e-9
 FEW_ORDERS = 8
 """Orders tried where the effort is given in iterations."""
 MOST_ORDERS = 32
+MOST_STARTS, CHOOSING = 8, 0.6
+"""Orders that are changed, and the share of the time for it after which only one is left."""
 LARGE_POWERS = np.array([(0.1, 0.25)])
 """Powers of size and duration on a grid that is too large to try several."""
 FIRST_CHUNK = 24
@@ -154,12 +156,12 @@ class Search:
         shares = SHARES[max(least for least in SHARES if least <= len(self.instance.jobs))]
         self._search_counts(budget, 0.0 if large else seconds * shares.counts)
         if large:
-            found = self._placed_by_worth(budget, 0.0)
+            found = self._placed_by_worth(budget, 0.0)[0]
         else:
             found = self._placed_as_counted(budget, seconds * shares.fit)
             if self.best is None and shares.worth > 0:
-                by_worth = self._placed_by_worth(budget, seconds * shares.worth)
-                self._reorder(budget, seconds * shares.order, by_worth)
+                starts = self._placed_by_worth(budget, seconds * shares.worth)
+                by_worth = self._reordered(budget, seconds * shares.order, starts)
                 found = max(found, by_worth, key=lambda start: start.reward)
         self._improve(budget, seconds - (time.perf_counter() - begin), found)
 
@@ -190,20 +192,34 @@ class Search:
         self._insert(found, self.state[0])
         return found
 
-    def _placed_by_worth(self, budget: Budget, seconds: float) -> Positions:
-        """Reserve the services, then place the jobs in each order by worth while there is time; return the best."""
+    def _placed_by_worth(self, budget: Budget, seconds: float) -> list[Positions]:
+        """Reserve the services, then place the jobs in each order by worth while there is time; return the best few.
+
+        Of several that are worth the same only one: they are hardly ever different plans.
+        """
         empty = self._reserve(lambda found: found.chosen.fill(NONE))
-        until, best = time.perf_counter() + seconds, empty
+        until, best = time.perf_counter() + seconds, dict[float, Positions]()
         for number, order in enumerate(self.orders, start=1):
             found = empty.copy()
-            found.order = order
+            found.order = order.copy()
             self._insert(found, order)
-            if number == 1 or found.reward > best.reward:
-                best = found
+            best.setdefault(found.reward, found)
             if number >= FEW_ORDERS if budget.iterations is not None else time.perf_counter() > until:
                 break
-        best.order = best.order.copy()
-        return best
+        return [best[reward] for reward in sorted(best, reverse=True)[:MOST_STARTS]]
+
+    def _reordered(self, budget: Budget, seconds: float, starts: list[Positions]) -> Positions:
+        """Change the orders that led to `starts` for the better, ever longer for ever fewer; return the best.
+
+        Successive halving (Jamieson and Talwalkar 2016): half of the time goes to choosing the start.
+        """
+        rounds = len(starts).bit_length() - 1
+        while len(starts) > 1:
+            for start in starts:
+                self._reorder(budget, CHOOSING * seconds / rounds / len(starts), start)
+            starts = sorted(starts, key=lambda start: -start.reward)[: len(starts) // 2]
+        self._reorder(budget, (1 - CHOOSING) * seconds if rounds else seconds, starts[0])
+        return starts[0]
 
     def _reorder(self, budget: Budget, seconds: float, found: Positions) -> None:
         """Change the order that led to `found` for the better."""
@@ -251,18 +267,18 @@ class Search:
 
     def _fit(self, budget: Budget, seconds: float, found: Positions) -> None:
         i = self.instance
-        owner = np.empty((len(i.pool_of_gpu), i.steps), dtype=np.int64)
+        closed = found.grid[: len(i.pool_of_gpu)].copy()
         items, cost, where = place_items(
             self.chosen, self.begin, i.options, i.reward, i.weight, found.intervals, i.services, i.price, i.starts,
-            found.grid, owner,
+            found.grid,
         )  # fmt: skip
         if (where == NONE).any() and (seconds > 0 or budget.iterations is not None):
             penalty = cost.copy()
             until = time.perf_counter() + seconds
-            while fit(FIT_CHUNK, items, cost, penalty, i.starts, owner, self.random, where) > 0:
+            while fit(FIT_CHUNK, items, cost, penalty, i.starts, closed, found.grid, i.steps, self.random, where) > 0:
                 if budget.iterations is not None or time.perf_counter() > until:
                     break
-        mark_items(items, where, found.grid, found.reserved, found.where, found.intervals)
+        mark_items(items, where, found.reserved, found.where, found.intervals)
 
     def _improve(self, budget: Budget, seconds: float, found: Positions) -> None:
         i = self.instance
