@@ -66,8 +66,7 @@ def choose_claim(
         last = min(last, begin[job] - 1)
     if last < first:
         return 0
-    span = last - first + 1
-    start = first + min(random_below(random, span), random_below(random, span))
+    start = first + min(random_below(random, last - first + 1), random_below(random, last - first + 1))
     end = min(start + options[option, DURATION], steps)
     count = _meeting(job, start, end, options, reward, weight, chosen, begin, where, near, worth, random)
     gpu = _cheapest_block(option, start, end, fixed, options, starts, near, worth, count, meets, cost, steps, random)

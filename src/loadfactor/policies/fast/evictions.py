@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from loadfactor.policies.blocks import Starts
 from loadfactor.policies.compiled import making_kernel
-from loadfactor.policies.fast.counts import NONE
+from loadfactor.policies.fast.curves import NONE
 from loadfactor.policies.instance import (
     DURATION,
     FIRST_BLOCK,

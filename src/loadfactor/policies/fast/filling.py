@@ -7,8 +7,8 @@ import numpy as np
 from loadfactor.policies.blocks import Starts
 from loadfactor.policies.compiled import inner, kernel, making_kernel
 from loadfactor.policies.fast.floors import group_options, most_options, raise_floors, read_floors
-from loadfactor.policies.fast.packing import insert
-from loadfactor.policies.instance import DURATION, Floats, Ints
+from loadfactor.policies.fast.packing import gain_at, insert
+from loadfactor.policies.instance import Floats, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits
 
 
@@ -113,7 +113,4 @@ def total_worth(options: Ints, reward: Floats, weight: Floats, chosen: Ints, beg
 @inner
 def worth(job: int, options: Ints, reward: Floats, weight: Floats, chosen: Ints, begin: Ints) -> float:
     """Return what the placed job adds to the objective."""
-    option, start = chosen[job], begin[job]
-    end = min(start + options[option, DURATION], len(weight) - 1)
-    gain: float = reward[option] * (weight[end] - weight[start])
-    return gain
+    return gain_at(chosen[job], begin[job], options, reward, weight)

@@ -52,10 +52,8 @@ def fit(
     the cost is least. `closed` (N, W) are the bits where no item may go.
     """
     count = len(items)
-    pool = np.empty(count, dtype=np.int64)
-    best = np.empty(count, dtype=np.int64)
-    sums = np.empty(len(closed) + 1, dtype=np.float64)
-    freed = np.empty(4, dtype=np.int64)
+    pool, best, freed = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(4, np.int64)
+    sums = np.empty(len(closed) + 1, np.float64)
     waiting = 0
     for item in range(count):
         best[item] = where[item]
@@ -81,11 +79,17 @@ def fit(
         lost = _lost(where, cost)
         if lost < least:
             least = lost
-            for other in range(count):
-                best[other] = where[other]
+            copy(where, best)
     if least > 0:
         _rebuild(items, best, grid, where)
     return least
+
+
+@inner
+def copy(source: Ints, target: Ints) -> None:
+    """Copy a row; a loop, because compiling a slice assignment takes seconds."""
+    for index in range(len(source)):
+        target[index] = source[index]
 
 
 @inner

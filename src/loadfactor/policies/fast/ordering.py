@@ -13,11 +13,14 @@ import numpy.typing as npt
 from loadfactor.policies.blocks import Starts
 from loadfactor.policies.compiled import inner, making_kernel
 from loadfactor.policies.fast.dice import random_below
-from loadfactor.policies.fast.filling import count_free, worth
-from loadfactor.policies.fast.floors import group_options, most_options, raise_floors, read_floors
-from loadfactor.policies.fast.packing import count_block, insert
-from loadfactor.policies.instance import DURATION, SIZE, SUBMIT, Floats, Ints
-from loadfactor.policies.occupancy import NOWHERE, Bits, release_block, take_block
+from loadfactor.policies.fast.filling import count_free
+from loadfactor.policies.fast.floors import FROM, UNTIL, group_options, most_options, raise_floors, read_floors
+from loadfactor.policies.fast.packing import insert
+from loadfactor.policies.fast.relocate import remove, restore
+from loadfactor.policies.instance import SUBMIT, Floats, Ints
+from loadfactor.policies.occupancy import Bits
+
+TINY = 1e-9
 
 
 @making_kernel
@@ -44,73 +47,62 @@ def reorder(
     The plan in (`chosen`, `begin`, `where`) and `grid` is the one that `order` leads to, before and after. `free`
     (P, T) is overwritten.
     """
-    count, steps = len(order), len(weight) - 1
+    steps, gain = len(weight) - 1, 0.0
     count_free(grid, pool_of_gpu, free)
     group, groups = group_options(options)
-    floors = np.zeros((groups, steps + 1, 2), dtype=np.int64)
+    floors, before = np.empty((groups, steps + 1, 2), dtype=np.int64), np.empty((3, len(order)), dtype=np.int64)
     earliest = np.empty(most_options(jobs), dtype=np.int64)
-    before = np.empty((3, count), dtype=np.int64)
-    gain = 0.0
     for _ in range(iterations):
         i, j = _move(order, jobs, begin, random)
-        low, high = min(i, j), max(i, j)
-        old = _take_out(
-            order, low, before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, reward, weight, chosen,
-            begin, where,
+        moved, new = order[min(i, j) :], 0.0
+        old = remove(
+            moved, len(moved), before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, reward, weight,
+            chosen, begin, where,
         )  # fmt: skip
         _shift(order, i, j)
-        for g in range(groups):
-            for duration in range(steps + 1):
-                floors[g, duration, 0] = floors[g, duration, 1] = 0
-        new, same, k = 0.0, True, low
-        while k < count and (same is False or k <= high):
-            job = order[k]
+        _forget_floors(floors)
+        for job in moved:
             read_floors(floors, group, job, jobs, options, earliest)
             new += insert(
                 job, grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts, weight,
                 earliest, chosen, begin, where,
             )  # fmt: skip
             raise_floors(floors, group, job, jobs, options, earliest)
-            same = (
-                same and begin[job] == before[1, job] and where[job] == before[2, job] and chosen[job] == before[0, job]
-            )
-            k += 1
-        if same:
-            _put_back(
-                order, k, before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, steps, chosen, begin,
-                where,
-            )  # fmt: skip
-        elif new >= old - 1e-9:
+        if new >= old - TINY:
             gain += new - old
         else:
-            for k in range(low, count):
-                _release(
-                    order[k], grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, steps, chosen, begin, where
-                )
             _shift(order, j, i)
-            _put_back(
-                order, low, before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, steps, chosen, begin,
-                where,
+            restore(
+                moved, len(moved), before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, steps, chosen,
+                begin, where,
             )  # fmt: skip
     return gain
 
 
 @inner
+def _forget_floors(floors: Ints) -> None:
+    for group in range(floors.shape[0]):
+        for duration in range(floors.shape[1]):
+            floors[group, duration, FROM] = floors[group, duration, UNTIL] = 0
+
+
+@inner
 def _move(order: Ints, jobs: Ints, begin: Ints, random: npt.NDArray[np.uint64]) -> tuple[int, int]:
     """Return the position of a job and its new one; most often a job that waits or is left out chooses earlier."""
-    count = len(order)
+    count, kind = len(order), random_below(random, 4)
     i = random_below(random, count)
     for _ in range(2):
         if begin[order[i]] != jobs[order[i], SUBMIT]:
             break
         i = random_below(random, count)
-    kind = random_below(random, 4)
+    reach = random_below(random, 1 + count // 6)
     if kind == 0:
-        return i, random_below(random, count)
-    reach = 1 + count // 6
-    if kind == 1:
-        return i, min(count - 1, i + 1 + random_below(random, reach))
-    return i, max(0, i - 1 - random_below(random, reach))
+        j = random_below(random, count)
+    elif kind == 1:
+        j = min(count - 1, i + 1 + reach)
+    else:
+        j = max(0, i - 1 - reach)
+    return i, j
 
 
 @inner
@@ -120,79 +112,3 @@ def _shift(order: Ints, i: int, j: int) -> None:
     for k in range(i, j, step):
         order[k] = order[k + step]
     order[j] = job
-
-
-@inner
-def _release(
-    job: int,
-    grid: Bits,
-    node_of_gpu: Ints,
-    first_of_node: Ints,
-    pool_of_gpu: Ints,
-    free: Ints,
-    options: Ints,
-    steps: int,
-    chosen: Ints,
-    begin: Ints,
-    where: Ints,
-) -> None:
-    if where[job] != NOWHERE:
-        end = min(begin[job] + options[chosen[job], DURATION], steps)
-        release_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)
-        count_block(free, chosen[job], options, pool_of_gpu, where[job], begin[job], end, 1)
-
-
-@inner
-def _take_out(
-    order: Ints,
-    low: int,
-    before: Ints,
-    grid: Bits,
-    node_of_gpu: Ints,
-    first_of_node: Ints,
-    pool_of_gpu: Ints,
-    free: Ints,
-    options: Ints,
-    reward: Floats,
-    weight: Floats,
-    chosen: Ints,
-    begin: Ints,
-    where: Ints,
-) -> float:
-    """Take the jobs from position `low` on out of the grid, remember where they were; return what they were worth."""
-    old = 0.0
-    for k in range(low, len(order)):
-        job = order[k]
-        before[0, job], before[1, job], before[2, job] = chosen[job], begin[job], where[job]
-        if where[job] != NOWHERE:
-            old += worth(job, options, reward, weight, chosen, begin)
-            _release(
-                job, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, len(weight) - 1, chosen, begin, where
-            )
-    return old
-
-
-@inner
-def _put_back(
-    order: Ints,
-    low: int,
-    before: Ints,
-    grid: Bits,
-    node_of_gpu: Ints,
-    first_of_node: Ints,
-    pool_of_gpu: Ints,
-    free: Ints,
-    options: Ints,
-    steps: int,
-    chosen: Ints,
-    begin: Ints,
-    where: Ints,
-) -> None:
-    """Put the jobs from position `low` on back where they were."""
-    for k in range(low, len(order)):
-        job = order[k]
-        chosen[job], begin[job], where[job] = before[0, job], before[1, job], before[2, job]
-        if where[job] != NOWHERE:
-            end = min(begin[job] + options[chosen[job], DURATION], steps)
-            take_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)
-            count_block(free, chosen[job], options, pool_of_gpu, where[job], begin[job], end, -1)

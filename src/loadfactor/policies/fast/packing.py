@@ -198,6 +198,14 @@ def count_block(
 
 
 @inner
+def gain_at(option: int, start: int, options: Ints, reward: Floats, weight: Floats) -> float:
+    """Return what a job earns with this option and start."""
+    end = min(start + options[option, DURATION], len(weight) - 1)
+    gain: float = reward[option] * (weight[end] - weight[start])
+    return gain
+
+
+@inner
 def insert(
     job: int,
     grid: Bits,
@@ -229,14 +237,12 @@ def insert(
             earliest[slot] = NOWHERE
             continue
         first = max(jobs[job, SUBMIT], earliest[slot])
-        if best_option != NOWHERE and first <= options[option, LAST_START]:
-            most = reward[option] * (weight[min(first + options[option, DURATION], steps)] - weight[first])
-            if most <= best_gain:
-                continue
+        if first <= options[option, LAST_START] and gain_at(option, first, options, reward, weight) <= best_gain:
+            continue
         start, gpu = earliest_of(option, first, grid, node_of_gpu, first_of_node, free, options, starts, steps)
         earliest[slot] = start if start != NOWHERE else options[option, LAST_START] + 1
         if start != NOWHERE:
-            gain = reward[option] * (weight[min(start + options[option, DURATION], steps)] - weight[start])
+            gain = gain_at(option, start, options, reward, weight)
             if gain > best_gain:
                 best_gain, best_option, best_start, best_gpu = gain, option, start, gpu
     chosen[job], begin[job], where[job] = best_option, best_start, best_gpu

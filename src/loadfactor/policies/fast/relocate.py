@@ -64,13 +64,10 @@ def improve(
     count, steps = len(jobs), len(weight) - 1
     if len(free) > 0:
         count_free(grid, pool_of_gpu, free)
-    earliest = np.empty(most_options(jobs), dtype=np.int64)
-    moved = np.empty(ROOM, dtype=np.int64)
-    before = np.empty((3, ROOM), dtype=np.int64)
-    key = np.empty(ROOM, dtype=np.float64)
-    best = np.empty((3, count), dtype=np.int64)
-    near, near_worth = np.empty((count, 3), dtype=np.int64), np.empty(count, dtype=np.float64)
-    meets, cost = np.empty(len(pool_of_gpu) + 1, dtype=np.int64), np.empty(len(pool_of_gpu) + 1, dtype=np.float64)
+    earliest, moved = np.empty(most_options(jobs), dtype=np.int64), np.empty(ROOM, dtype=np.int64)
+    before, best = np.empty((3, ROOM), dtype=np.int64), np.empty((3, count), dtype=np.int64)
+    near, near_worth, key = np.empty((count, 3), dtype=np.int64), np.empty(count), np.empty(ROOM)
+    meets, cost = np.empty(len(pool_of_gpu) + 1, dtype=np.int64), np.empty(len(pool_of_gpu) + 1)
     gain, best_gain = 0.0, 0.0
     _note(best, chosen, begin, where)
     for _ in range(iterations):
@@ -84,7 +81,7 @@ def improve(
         if number == 0:
             number = _choose(moved, focus, chosen, begin, where, options, random)
         _shuffle(moved, claimants, number, key, options, reward, jobs, random)
-        old = _remove(
+        old = remove(
             moved, number, before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, reward, weight,
             chosen, begin, where,
         )  # fmt: skip
@@ -102,13 +99,13 @@ def improve(
                 best_gain = gain
                 _note(best, chosen, begin, where)
         else:
-            _restore(
+            restore(
                 moved, number, before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, steps,
                 chosen, begin, where,
             )  # fmt: skip
         heat *= cooling
     if gain < best_gain:
-        _restore(
+        restore(
             np.arange(count), count, best, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, steps,
             chosen, begin, where,
         )  # fmt: skip
@@ -184,7 +181,7 @@ def _among(moved: Ints, number: int, job: int) -> bool:
 
 
 @inner
-def _remove(
+def remove(
     moved: Ints,
     number: int,
     before: Ints,
@@ -245,7 +242,7 @@ def _shuffle(
 
 
 @inner
-def _restore(
+def restore(
     moved: Ints,
     number: int,
     before: Ints,

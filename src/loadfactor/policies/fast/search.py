@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from loadfactor.policies.fast.changes import changes_of, in_order, keeps_caps, unmet_cost
-from loadfactor.policies.fast.counts import ANY, NONE, anneal, best_order
-from loadfactor.policies.fast.curves import serve
+from loadfactor.policies.fast.counts import ANY, anneal, best_order
+from loadfactor.policies.fast.curves import NONE, serve
 from loadfactor.policies.fast.filling import complete, total_worth
 from loadfactor.policies.fast.fitting import fit
 from loadfactor.policies.fast.handing import hand_out
@@ -38,8 +38,8 @@ class Shares(NamedTuple):
 
 
 SHARES = {
-    0: Shares(counts=0.3, fit=0.1, worth=0.0, order=0.0),
-    24: Shares(counts=0.25, fit=0.1, worth=0.05, order=0.1),
+    0: Shares(counts=0.4, fit=0.2, worth=0.03, order=0.2),
+    24: Shares(counts=0.25, fit=0.4, worth=0.0, order=0.0),
     48: Shares(counts=0.05, fit=0.05, worth=0.1, order=0.4),
 }
 """By the number of jobs from which on they hold: the more jobs, the sooner placing them by worth finds a good start."""

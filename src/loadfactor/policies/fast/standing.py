@@ -11,8 +11,7 @@ from loadfactor.model import Job, Plan, Problem, Service
 from loadfactor.policies.catalogue import catalogue_of
 from loadfactor.policies.draft import available_cells
 from loadfactor.policies.fast.changes import in_order, mark
-from loadfactor.policies.fast.counts import NONE
-from loadfactor.policies.fast.curves import serve
+from loadfactor.policies.fast.curves import NONE, serve
 from loadfactor.policies.fast.evictions import EVICTION_TRIES, MAKING_WAY, cheapest_at, cheapest_evictions
 from loadfactor.policies.fast.filling import count_free, insert_all, total_worth
 from loadfactor.policies.fast.handing import hand_out
