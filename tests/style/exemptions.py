@@ -10,6 +10,7 @@ LONG_FUNCTIONS: dict[str, int] = {
     "src/loadfactor/policies/fast/counts.py::anneal": 67,
     "src/loadfactor/policies/fast/fitting.py::fit": 44,
     "src/loadfactor/policies/fast/handing.py::hand_out": 65,
+    "src/loadfactor/policies/fast/ordering.py::reorder": 44,
     "src/loadfactor/policies/fast/relocate.py::_choose": 46,
     "src/loadfactor/policies/fast/relocate.py::improve": 70,
     "src/loadfactor/policies/prices.py::_priced": 41,

@@ -6,7 +6,7 @@ import numpy as np
 
 from loadfactor.policies.blocks import Starts
 from loadfactor.policies.compiled import inner, kernel, making_kernel
-from loadfactor.policies.fast.floors import group_options, most_options, raise_floors, read_floors
+from loadfactor.policies.fast.floors import forget_floors, group_options, most_options, raise_floors, read_floors
 from loadfactor.policies.fast.packing import gain_at, insert
 from loadfactor.policies.instance import Floats, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits
@@ -30,10 +30,38 @@ def insert_all(
     where: Ints,
 ) -> float:
     """Place the jobs that have no block yet at their earliest start anywhere, in `order`; return what they add."""
-    total = 0.0
     group, groups = group_options(options)
-    floors = np.zeros((groups, len(weight), 2), dtype=np.int64)
+    floors = np.empty((groups, len(weight), 2), dtype=np.int64)
     earliest = np.empty(most_options(jobs), dtype=np.int64)
+    return insert_in_order(
+        order, grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts, weight, group,
+        floors, earliest, chosen, begin, where,
+    )  # fmt: skip
+
+
+@inner
+def insert_in_order(
+    order: Ints,
+    grid: Bits,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
+    pool_of_gpu: Ints,
+    free: Ints,
+    jobs: Ints,
+    options: Ints,
+    reward: Floats,
+    starts: Starts,
+    weight: Floats,
+    group: Ints,
+    floors: Ints,
+    earliest: Ints,
+    chosen: Ints,
+    begin: Ints,
+    where: Ints,
+) -> float:
+    """Do the work of `insert_all`; `floors` (groups, T + 1, 2) and `earliest` are overwritten."""
+    total = 0.0
+    forget_floors(floors)
     for job in order:
         if where[job] == NOWHERE:
             read_floors(floors, group, job, jobs, options, earliest)

@@ -59,6 +59,14 @@ def forget(job: int, jobs: Ints, earliest: Ints) -> None:
 
 
 @inner
+def forget_floors(floors: Ints) -> None:
+    """Let `floors` say nothing, for a grid of which GPUs were given back."""
+    for group in range(floors.shape[0]):
+        for duration in range(floors.shape[1]):
+            floors[group, duration, FROM] = floors[group, duration, UNTIL] = 0
+
+
+@inner
 def read_floors(floors: Ints, group: Ints, job: int, jobs: Ints, options: Ints, earliest: Ints) -> None:
     """Write the step before which no block is free long enough for each option of the job to `earliest`.
 

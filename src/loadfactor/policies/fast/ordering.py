@@ -1,8 +1,7 @@
 """Descent over the order in which jobs are placed: one job chooses earlier or later, and all behind it choose again.
 
-The order says what is worth most and what packs best at once; it starts as that of a key (see `Search`). Local search
-over the permutations of a list scheduler, as in Dowsland (1998) for packing; only what comes behind the change is
-placed anew.
+The order says what is worth most and what packs best at once; it starts as that of a key (see `orders_by_worth` in
+`loadfactor.policies.fast.search`). Only what comes behind the change is placed anew.
 """
 
 from __future__ import annotations
@@ -13,12 +12,11 @@ import numpy.typing as npt
 from loadfactor.policies.blocks import Starts
 from loadfactor.policies.compiled import inner, making_kernel
 from loadfactor.policies.fast.dice import random_below
-from loadfactor.policies.fast.filling import count_free
-from loadfactor.policies.fast.floors import FROM, UNTIL, group_options, most_options, raise_floors, read_floors
-from loadfactor.policies.fast.packing import insert
+from loadfactor.policies.fast.filling import count_free, insert_in_order
+from loadfactor.policies.fast.floors import group_options, most_options
 from loadfactor.policies.fast.relocate import remove, restore
 from loadfactor.policies.instance import SUBMIT, Floats, Ints
-from loadfactor.policies.occupancy import Bits
+from loadfactor.policies.occupancy import NOWHERE, Bits
 
 TINY = 1e-9
 
@@ -47,43 +45,32 @@ def reorder(
     The plan in (`chosen`, `begin`, `where`) and `grid` is the one that `order` leads to, before and after. `free`
     (P, T) is overwritten.
     """
-    steps, gain = len(weight) - 1, 0.0
-    count_free(grid, pool_of_gpu, free)
+    gain, earliest = 0.0, np.empty(most_options(jobs), dtype=np.int64)
     group, groups = group_options(options)
-    floors, before = np.empty((groups, steps + 1, 2), dtype=np.int64), np.empty((3, len(order)), dtype=np.int64)
-    earliest = np.empty(most_options(jobs), dtype=np.int64)
+    floors, before = np.empty((groups, len(weight), 2), dtype=np.int64), np.empty((3, len(order)), dtype=np.int64)
+    count_free(grid, pool_of_gpu, free)
     for _ in range(iterations):
         i, j = _move(order, jobs, begin, random)
-        moved, new = order[min(i, j) :], 0.0
+        moved = order[min(i, j) :]
         old = remove(
             moved, len(moved), before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, reward, weight,
             chosen, begin, where,
         )  # fmt: skip
         _shift(order, i, j)
-        _forget_floors(floors)
-        for job in moved:
-            read_floors(floors, group, job, jobs, options, earliest)
-            new += insert(
-                job, grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts, weight,
-                earliest, chosen, begin, where,
-            )  # fmt: skip
-            raise_floors(floors, group, job, jobs, options, earliest)
+        _forget(moved, where)
+        new = insert_in_order(
+            moved, grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts, weight, group,
+            floors, earliest, chosen, begin, where,
+        )  # fmt: skip
         if new >= old - TINY:
             gain += new - old
         else:
             _shift(order, j, i)
             restore(
-                moved, len(moved), before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, steps, chosen,
-                begin, where,
+                moved, len(moved), before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options,
+                len(weight) - 1, chosen, begin, where,
             )  # fmt: skip
     return gain
-
-
-@inner
-def _forget_floors(floors: Ints) -> None:
-    for group in range(floors.shape[0]):
-        for duration in range(floors.shape[1]):
-            floors[group, duration, FROM] = floors[group, duration, UNTIL] = 0
 
 
 @inner
@@ -112,3 +99,10 @@ def _shift(order: Ints, i: int, j: int) -> None:
     for k in range(i, j, step):
         order[k] = order[k + step]
     order[j] = job
+
+
+@inner
+def _forget(moved: Ints, where: Ints) -> None:
+    """Say of the jobs, who are no longer on the grid, that they have no block."""
+    for job in moved:
+        where[job] = NOWHERE
