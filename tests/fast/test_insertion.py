@@ -9,7 +9,7 @@ import pytest
 
 from loadfactor.bench.cases import dense_case
 from loadfactor.model import Problem
-from loadfactor.policies.fast.counts import NONE
+from loadfactor.policies.fast.curves import NONE
 from loadfactor.policies.fast.filling import count_free, insert_all
 from loadfactor.policies.instance import Instance, Ints, compile_problem
 from tests.support.generators import SMALL, random_problem

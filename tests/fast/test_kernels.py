@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from loadfactor.policies import Effort, policy
-from loadfactor.policies.fast.counts import serve
+from loadfactor.policies.fast.curves import serve
 from loadfactor.policies.occupancy import earliest_in_block, release, take
 from loadfactor.policies.prices import price_capacity
 from tests.support.brute_force import best_value

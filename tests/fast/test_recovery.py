@@ -11,7 +11,7 @@ from loadfactor.judge import judge
 from loadfactor.model import Cluster, GpuRange, Horizon, Job, Node, Problem, Service
 from loadfactor.policies import Effort, policy
 from loadfactor.policies.fast import DemandChanged, JobEnded, Replanner
-from loadfactor.policies.fast.counts import NONE
+from loadfactor.policies.fast.curves import NONE
 from loadfactor.policies.fast.filling import total_worth
 from loadfactor.policies.fast.standing import Standing
 from tests.fast.test_events import random_event

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.model import Problem
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, making_inner, making_kernel
 from loadfactor.policies.draft import decayed_steps
 from loadfactor.policies.instance import (
     DURATION,
@@ -69,7 +69,7 @@ def _running_reward(problem: Problem) -> float:
     )
 
 
-@kernel
+@making_kernel
 def improve_prices(
     iterations: int,
     target: float,
@@ -123,7 +123,7 @@ def improve_prices(
     return best
 
 
-@inner
+@making_inner
 def _priced(
     price: Floats,
     usage: Floats,

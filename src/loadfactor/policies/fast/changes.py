@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, kernel, making_inner, making_kernel
 from loadfactor.policies.instance import HELD, MAX_SWAP, Floats, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits, summarise, take
 
 
-@kernel
+@making_kernel
 def changes_of(intervals: Ints, services: Ints, held: Ints, steps: int) -> Ints:
     """Return what giving every interval its GPU changes.
 
@@ -34,7 +34,7 @@ def changes_of(intervals: Ints, services: Ints, held: Ints, steps: int) -> Ints:
     return in_order(changes, count, len(services), steps)
 
 
-@kernel
+@making_kernel
 def in_order(changes: Ints, count: int, services: int, steps: int) -> Ints:
     """Return the first `count` changes by service and step, those at the end of the horizon left out.
 
@@ -90,7 +90,7 @@ def unmet_cost(changes: Ints, services: Ints, demand: Ints, price: Floats) -> fl
     return cost
 
 
-@kernel
+@making_kernel
 def hold(
     changes: Ints,
     service: int,
@@ -123,7 +123,7 @@ def hold(
             summarise(grid, first_of_node, node_of_gpu[gpu], node_of_gpu[gpu] + 1)
 
 
-@inner
+@making_inner
 def _mark(changes: Ints, service: int, held: Ints, level: Ints, reserved: Bits) -> None:
     """Write what the service holds to `level` and `reserved`."""
     steps, number, row = len(level), 0, 0

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from loadfactor.policies.blocks import Starts
 from loadfactor.policies.compiled import inner
-from loadfactor.policies.fast.counts import random_below
+from loadfactor.policies.fast.dice import random_below
 from loadfactor.policies.instance import (
     DURATION,
     FIRST_BLOCK,
@@ -29,8 +29,8 @@ MOST_CLAIMED = 16
 """Jobs that may have to move for one; a block that needs more is passed over."""
 TRIES = 6
 JOB, FIRST, BEHIND = range(3)
-MOST_BLOCKS, MOST_PAIRS = 256, 16_384
-"""Blocks compared for a claim, and blocks times jobs that may be in their way, so that a claim costs microseconds."""
+MOST_BLOCKS = 1024
+"""Blocks compared for a claim, so that a claim costs microseconds."""
 
 
 @inner
@@ -46,9 +46,16 @@ def choose_claim(
     chosen: Ints,
     begin: Ints,
     where: Ints,
+    near: Ints,
+    worth: Floats,
+    meets: Ints,
+    cost: Floats,
     random: npt.NDArray[np.uint64],
 ) -> int:
-    """Write a job with a claim and those in its way to `moved`; return how many, or 0 where no claim was found."""
+    """Write a job with a claim and those in its way to `moved`; return how many, or 0 where no claim was found.
+
+    `near` (m, 3), `worth` (m,), `meets` and `cost` (N + 1,) are overwritten.
+    """
     steps = len(weight) - 1
     job = _claimant(focus, jobs, begin, where, random)
     if job == NOWHERE:
@@ -59,13 +66,10 @@ def choose_claim(
         last = min(last, begin[job] - 1)
     if last < first:
         return 0
-    span = last - first + 1
-    start = first + min(random_below(random, span), random_below(random, span))
+    start = first + min(random_below(random, last - first + 1), random_below(random, last - first + 1))
     end = min(start + options[option, DURATION], steps)
-    near = np.empty((len(where), 3), dtype=np.int64)
-    worth = np.empty(len(where), dtype=np.float64)
     count = _meeting(job, start, end, options, reward, weight, chosen, begin, where, near, worth, random)
-    gpu = _cheapest_block(option, start, end, fixed, options, starts, near, worth, count, steps, random)
+    gpu = _cheapest_block(option, start, end, fixed, options, starts, near, worth, count, meets, cost, steps, random)
     if gpu == NOWHERE:
         return 0
     moved[0], number = job, 1
@@ -132,25 +136,37 @@ def _cheapest_block(
     near: Ints,
     worth: Floats,
     count: int,
+    meets: Ints,
+    cost: Floats,
     steps: int,
     random: npt.NDArray[np.uint64],
 ) -> int:
-    """Return the first GPU of the block whose occupants are worth least, or -1."""
+    """Return the first GPU of the block whose occupants are worth least, or -1.
+
+    A job is in the way of all blocks that begin on a run of GPUs: it is added to the first of them and taken off behind
+    the last, so that running sums are what each block costs.
+    """
     size = options[option, SIZE]
     low, high = options[option, FIRST_BLOCK], options[option, LAST_BLOCK]
-    best, least = NOWHERE, np.inf
-    offset = random_below(random, high - low)
-    for step in range(min(high - low, MOST_BLOCKS, 1 + MOST_PAIRS // max(count, 1))):
-        index = low + (offset + step) % (high - low)
-        gpu = starts[index]
-        cost, meets = 0.0, 0
-        for k in range(count):
-            if near[k, FIRST] < gpu + size and near[k, BEHIND] > gpu:
-                cost += worth[k]
-                meets += 1
-                if cost >= least or meets >= MOST_CLAIMED:
-                    cost = np.inf
-                    break
-        if cost < least and next_busy(fixed, gpu, size, start, steps) >= end:
-            best, least = gpu, cost
+    if high - low > MOST_BLOCKS:
+        low += random_below(random, high - low - MOST_BLOCKS + 1)
+        high = low + MOST_BLOCKS
+    left, right = starts[low], starts[high - 1] + 1
+    for gpu in range(right - left + 1):
+        meets[gpu], cost[gpu] = 0, 0.0
+    for k in range(count):
+        first, behind = max(near[k, FIRST] - size + 1, left) - left, min(near[k, BEHIND], right) - left
+        if first < behind:
+            meets[first] += 1
+            meets[behind] -= 1
+            cost[first] += worth[k]
+            cost[behind] -= worth[k]
+    best, least, in_way, sum_of_worth, gpu = NOWHERE, np.inf, 0, 0.0, left
+    for index in range(low, high):
+        while gpu <= starts[index]:
+            in_way += meets[gpu - left]
+            sum_of_worth += cost[gpu - left]
+            gpu += 1
+        if sum_of_worth < least and in_way < MOST_CLAIMED and next_busy(fixed, gpu - 1, size, start, steps) >= end:
+            best, least = gpu - 1, sum_of_worth
     return best

@@ -13,15 +13,14 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, making_kernel
+from loadfactor.policies.fast.curves import NONE, move_aim, serve, shortfall_cost
+from loadfactor.policies.fast.dice import random_below
 from loadfactor.policies.instance import (
     DURATION,
     FIRST_OPTION,
-    HELD,
     LAST_OPTION,
     LAST_START,
-    MAX_GPUS,
-    MAX_SWAP,
     POOL,
     SIZE,
     SUBMIT,
@@ -29,20 +28,7 @@ from loadfactor.policies.instance import (
     Ints,
 )
 
-NONE = -1
 ANY = -1
-
-
-@inner
-def random_below(state: npt.NDArray[np.uint64], bound: int) -> int:
-    """Return a random integer in [0, bound) (xorshift64*, Vigna 2016)."""
-    x = state[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
-    state[0] = x
-    number = (x * np.uint64(2685821657736338717)) >> np.uint64(33)
-    return (np.int64(number) * bound) >> 31  # type: ignore[return-value]  # an integer once compiled
 
 
 @inner
@@ -51,103 +37,6 @@ def copy(source: Ints, target: Ints) -> None:
     for row in range(source.shape[0]):
         for column in range(source.shape[1]):
             target[row, column] = source[row, column]
-
-
-@kernel
-def serve(
-    aims: Ints,
-    services: Ints,
-    service_pools: npt.NDArray[np.bool_],
-    kept: Ints,
-    base: Ints,
-    free: Ints,
-    curves: Ints,
-) -> None:
-    """Serve the services one after the other, each by the least curve that its swap cap allows.
-
-    Writes the GPUs held at every step to `curves` (S, P, T) and what is left of `base` to `free` (P, T). The least
-    curve that meets all aims is a(t) = max over u of aim(u) - cap·|u - t|; the most that may be held is the same
-    with min over what is available.
-    """
-    pools, steps = base.shape
-    for pool in range(pools):
-        for t in range(steps):
-            free[pool, t] = base[pool, t]
-            for service in range(services.shape[0]):
-                free[pool, t] -= kept[service, pool, t]
-    most, level = np.empty(steps, dtype=np.int64), np.empty(steps, dtype=np.int64)
-    for service in range(services.shape[0]):
-        for pool in range(pools):
-            for t in range(steps):
-                free[pool, t] += kept[service, pool, t]
-        most_to_hold(service, services, service_pools, free, most)
-        least_to_hold(service, aims, services, most, level)
-        share_out(service, service_pools, kept, level, free, curves)
-
-
-@inner
-def most_to_hold(service: int, services: Ints, service_pools: npt.NDArray[np.bool_], free: Ints, most: Ints) -> None:
-    """Write the highest curve that the service may follow among the free GPUs to `most` (T,)."""
-    steps, cap, held = len(most), services[service, MAX_SWAP], services[service, HELD]
-    for t in range(steps):
-        most[t] = 0
-        for pool in range(free.shape[0]):
-            if service_pools[service, pool]:
-                most[t] += max(free[pool, t], 0)
-        most[t] = min(most[t], services[service, MAX_GPUS])
-        if held != NONE:
-            most[t] = min(most[t], held + cap * (t + 1))
-    for t in range(1, steps):
-        most[t] = min(most[t], most[t - 1] + cap)
-    for t in range(steps - 2, -1, -1):
-        most[t] = min(most[t], most[t + 1] + cap)
-
-
-@inner
-def least_to_hold(service: int, aims: Ints, services: Ints, most: Ints, level: Ints) -> None:
-    """Write the lowest curve that meets the aims, as far as `most` lets it, to `level` (T,)."""
-    steps, cap, held = len(most), services[service, MAX_SWAP], services[service, HELD]
-    for t in range(steps):
-        level[t] = min(aims[service, t], most[t])
-    if held != NONE:
-        level[0] = max(level[0], min(most[0], held - cap))
-    for t in range(1, steps):
-        level[t] = max(level[t], level[t - 1] - cap)
-    for t in range(steps - 2, -1, -1):
-        level[t] = max(level[t], level[t + 1] - cap)
-
-
-@inner
-def share_out(
-    service: int, service_pools: npt.NDArray[np.bool_], kept: Ints, level: Ints, free: Ints, curves: Ints
-) -> None:
-    """Take the GPUs of the level from the pools: first those that the service cannot give back yet, then any."""
-    for t in range(len(level)):
-        wanted = level[t]
-        for pool in range(free.shape[0]):
-            given = max(0, min(wanted, kept[service, pool, t], free[pool, t]))
-            curves[service, pool, t] = given
-            wanted -= given
-        for pool in range(free.shape[0]):
-            if service_pools[service, pool]:
-                more = max(0, min(wanted, free[pool, t] - curves[service, pool, t]))
-                curves[service, pool, t] += more
-                wanted -= more
-            free[pool, t] -= curves[service, pool, t]
-
-
-@inner
-def shortfall_cost(demand: Ints, price: Floats, curves: Ints) -> float:
-    """Return the penalty of the demand that `curves` (S, P, T) leaves unmet."""
-    cost = 0.0
-    for service in range(demand.shape[0]):
-        for t in range(demand.shape[1]):
-            missing = demand[service, t]
-            for pool in range(curves.shape[1]):
-                missing -= curves[service, pool, t]
-            if missing > 0:
-                cost += price[service] * missing
-    return cost
 
 
 @inner
@@ -166,6 +55,53 @@ def earliest_count(free: Ints, pool: int, size: int, duration: int, first: int, 
 
 
 @inner
+def place(
+    job: int,
+    sizes: Ints,
+    jobs: Ints,
+    options: Ints,
+    reward: Floats,
+    weight: Floats,
+    free: Ints,
+    chosen: Ints,
+    begin: Ints,
+) -> float:
+    """Place the job at its earliest start; return its reward, 0 where it is left out.
+
+    Writes its option and start to `chosen` and `begin` (both -1 where it is left out) and takes the GPUs out of `free`.
+    A job with several options takes the one that is worth most there and then, unless `sizes` names one.
+    """
+    steps, submit = free.shape[1], jobs[job, SUBMIT]
+    best_option, best_start, best_reward = NONE, NONE, 0.0
+    for option in range(jobs[job, LAST_OPTION] - 1, jobs[job, FIRST_OPTION] - 1, -1):
+        size, duration, pool = options[option, SIZE], options[option, DURATION], options[option, POOL]
+        if pool < 0 or (sizes[job] != ANY and sizes[job] != size):
+            continue
+        most = reward[option] * (weight[min(submit + duration, steps)] - weight[submit])
+        if best_option != NONE and most <= best_reward:
+            continue
+        start = earliest_count(free, pool, size, duration, submit, options[option, LAST_START])
+        if start == NONE:
+            continue
+        gain = reward[option] * (weight[min(start + duration, steps)] - weight[start])
+        if best_option == NONE or gain > best_reward:
+            best_option, best_start, best_reward = option, start, gain
+    chosen[job], begin[job] = best_option, best_start
+    count_job(free, best_option, best_start, options, -1)
+    return best_reward
+
+
+@inner
+def count_job(free: Ints, option: int, start: int, options: Ints, sign: int) -> None:
+    """Add the GPUs of a placed job (sign 1) to the free ones, or take them away (-1)."""
+    if option == NONE:
+        return
+    pool, change = options[option, POOL], sign * options[option, SIZE]
+    for t in range(start, min(start + options[option, DURATION], free.shape[1])):
+        free[pool, t] += change
+
+
+@inner
 def decode(
     order: Ints,
     sizes: Ints,
@@ -177,35 +113,35 @@ def decode(
     chosen: Ints,
     begin: Ints,
 ) -> float:
-    """Place the jobs in `order`, each at its earliest start; return the reward.
-
-    Writes each job's option and start to `chosen` and `begin` (both -1 where it is left out) and takes the GPUs out
-    of `free`. A job with several options takes the one that is worth most there and then, unless `sizes` names one.
-    """
+    """Place the jobs in `order`, each at its earliest start; return the reward."""
     total = 0.0
-    steps = free.shape[1]
     for job in order:
-        best_option, best_start, best_reward = NONE, NONE, -1.0
-        for option in range(jobs[job, FIRST_OPTION], jobs[job, LAST_OPTION]):
-            size = options[option, SIZE]
-            if options[option, POOL] < 0 or (sizes[job] != ANY and sizes[job] != size):
-                continue
-            duration = options[option, DURATION]
-            start = earliest_count(
-                free, options[option, POOL], size, duration, jobs[job, SUBMIT], options[option, LAST_START]
-            )
-            if start == NONE:
-                continue
-            gain = reward[option] * (weight[min(start + duration, steps)] - weight[start])
-            if gain > best_reward:
-                best_option, best_start, best_reward = option, start, gain
-        chosen[job], begin[job] = best_option, best_start
-        if best_option != NONE:
-            total += best_reward
-            pool, size = options[best_option, POOL], options[best_option, SIZE]
-            for t in range(best_start, min(best_start + options[best_option, DURATION], steps)):
-                free[pool, t] -= size
+        total += place(job, sizes, jobs, options, reward, weight, free, chosen, begin)
     return total
+
+
+@making_kernel
+def best_order(
+    orders: Ints,
+    state: Ints,
+    jobs: Ints,
+    options: Ints,
+    reward: Floats,
+    weight: Floats,
+    base: Ints,
+    chosen: Ints,
+    begin: Ints,
+) -> None:
+    """Write the order of the rows of `orders` (K, m) that is worth most on the free GPUs of `base` to `state`."""
+    free = np.empty(base.shape, dtype=np.int64)
+    best, best_row = -1.0, 0
+    for row in range(len(orders)):
+        copy(base, free)
+        value = decode(orders[row], state[1], jobs, options, reward, weight, free, chosen, begin)
+        if value > best:
+            best, best_row = value, row
+    for k in range(state.shape[1]):
+        state[0, k] = orders[best_row, k]
 
 
 @inner
@@ -236,31 +172,7 @@ def move_jobs(order: Ints, sizes: Ints, jobs: Ints, options: Ints, begin: Ints, 
     order[j] = job
 
 
-@inner
-def move_aim(aims: Ints, demand: Ints, random: npt.NDArray[np.uint64]) -> None:
-    """Lower the aim of a service by one GPU around a random step as far as it is that high, or restore it there."""
-    service, t = random_below(random, demand.shape[0]), random_below(random, demand.shape[1])
-    if random_below(random, 2) == 0 and aims[service, t] > 0:
-        level = aims[service, t] - 1
-        low = t
-        while low > 0 and aims[service, low - 1] > level:
-            low -= 1
-        while low < demand.shape[1] and aims[service, low] > level:
-            aims[service, low] = level
-            low += 1
-        return
-    level = aims[service, t] + 1 + random_below(random, 2)
-    low = t
-    while low > 0 and demand[service, low - 1] >= level and aims[service, low - 1] < level:
-        low -= 1
-    while low < demand.shape[1] and aims[service, low] < level:
-        if demand[service, low] <= aims[service, low]:
-            break
-        aims[service, low] = min(level, demand[service, low])
-        low += 1
-
-
-@kernel
+@making_kernel
 def anneal(
     iterations: int,
     heat: float,

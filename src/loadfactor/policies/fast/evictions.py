@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from loadfactor.policies.blocks import Starts
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, making_inner, making_kernel
 from loadfactor.policies.fast.filling import insert_all, worth
 from loadfactor.policies.fast.moving import dearest_first, remove, restore
 from loadfactor.policies.instance import (
@@ -37,7 +37,7 @@ EXPECTED_LOSS = 0.5
 JOB, FIRST, BEHIND, BEGIN, END = range(5)
 
 
-@kernel
+@making_kernel
 def make_way(
     row: int,
     grid: Bits,
@@ -80,7 +80,7 @@ def make_way(
     return 0.0
 
 
-@inner
+@making_inner
 def _place_anew(
     moved: Ints,
     grid: Bits,
@@ -141,7 +141,7 @@ def _others(
     return count
 
 
-@inner
+@making_inner
 def _cheapest_ways(
     row: int,
     fixed: Bits,
@@ -182,7 +182,7 @@ def _cheapest_ways(
     return found
 
 
-@inner
+@making_inner
 def _positions(option: int, options: Ints, starts: Starts, gpus: int) -> Ints:
     """Return for each GPU, and for what is behind the last, how many blocks of the option begin before it."""
     position = np.empty(gpus + 1, dtype=np.int64)
@@ -254,7 +254,7 @@ def _best_of(
     return found
 
 
-@inner
+@making_inner
 def _in_the_way(row: int, start: int, gpu: int, jobs: Ints, options: Ints, near: Ints, count: int) -> Ints:
     """Return the job and then those that it meets in the block from `start` on."""
     option = jobs[row, LAST_OPTION] - 1
@@ -271,7 +271,7 @@ def _in_the_way(row: int, start: int, gpu: int, jobs: Ints, options: Ints, near:
     return exact
 
 
-@kernel
+@making_kernel
 def settle(
     order: Ints,
     grid: Bits,
@@ -302,7 +302,7 @@ def settle(
             )  # fmt: skip
 
 
-@kernel
+@making_kernel
 def most_regretted(
     jobs: Ints, options: Ints, reward: Floats, weight: Floats, chosen: Ints, begin: Ints, where: Ints, patience: Floats
 ) -> int:

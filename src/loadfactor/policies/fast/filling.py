@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from loadfactor.policies.blocks import Starts
-from loadfactor.policies.compiled import inner, kernel
-from loadfactor.policies.fast.floors import group_options, most_options, raise_floors, read_floors
-from loadfactor.policies.fast.packing import insert
-from loadfactor.policies.instance import DURATION, Floats, Ints
+from loadfactor.policies.compiled import inner, kernel, making_kernel
+from loadfactor.policies.fast.floors import forget_floors, group_options, most_options, raise_floors, read_floors
+from loadfactor.policies.fast.packing import gain_at, insert
+from loadfactor.policies.instance import Floats, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits
 
 
-@kernel
+@making_kernel
 def insert_all(
     order: Ints,
     grid: Bits,
@@ -30,10 +30,38 @@ def insert_all(
     where: Ints,
 ) -> float:
     """Place the jobs that have no block yet at their earliest start anywhere, in `order`; return what they add."""
-    total = 0.0
     group, groups = group_options(order, jobs, options)
-    floors = np.zeros((groups, len(weight), 2), dtype=np.int64)
+    floors = np.empty((groups, len(weight), 2), dtype=np.int64)
     earliest = np.empty(most_options(jobs), dtype=np.int64)
+    return insert_in_order(
+        order, grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts, weight, group,
+        floors, earliest, chosen, begin, where,
+    )  # fmt: skip
+
+
+@inner
+def insert_in_order(
+    order: Ints,
+    grid: Bits,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
+    pool_of_gpu: Ints,
+    free: Ints,
+    jobs: Ints,
+    options: Ints,
+    reward: Floats,
+    starts: Starts,
+    weight: Floats,
+    group: Ints,
+    floors: Ints,
+    earliest: Ints,
+    chosen: Ints,
+    begin: Ints,
+    where: Ints,
+) -> float:
+    """Do the work of `insert_all`; `floors` (groups, T + 1, 2) and `earliest` are overwritten."""
+    total = 0.0
+    forget_floors(floors)
     for job in order:
         if where[job] == NOWHERE:
             read_floors(floors, group, job, jobs, options, earliest)
@@ -74,7 +102,7 @@ def complete(
     return total_worth(options, reward, weight, chosen, begin, where)
 
 
-@kernel
+@making_kernel
 def count_free(grid: Bits, pool_of_gpu: Ints, free: Ints) -> None:
     """Write the number of free GPUs of every pool and step to `free` (P, T).
 
@@ -113,7 +141,4 @@ def total_worth(options: Ints, reward: Floats, weight: Floats, chosen: Ints, beg
 @inner
 def worth(job: int, options: Ints, reward: Floats, weight: Floats, chosen: Ints, begin: Ints) -> float:
     """Return what the placed job adds to the objective."""
-    option, start = chosen[job], begin[job]
-    end = min(start + options[option, DURATION], len(weight) - 1)
-    gain: float = reward[option] * (weight[end] - weight[start])
-    return gain
+    return gain_at(chosen[job], begin[job], options, reward, weight)

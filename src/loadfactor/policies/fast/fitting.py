@@ -11,49 +11,49 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.policies.blocks import Starts
-from loadfactor.policies.compiled import inner, kernel
-from loadfactor.policies.fast.counts import random_below
+from loadfactor.policies.compiled import inner, making_kernel
+from loadfactor.policies.fast.dice import random_below
+from loadfactor.policies.fast.packing import misfit
 from loadfactor.policies.instance import Floats, Ints
+from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy, release, take
 
-FREE, CLOSED, NOWHERE = -1, -2, -1
 ITEM_SIZE, ITEM_START, ITEM_END, ITEM_LOW, ITEM_HIGH = range(5)
 """Columns of `items`: GPUs, half-open range of steps, and candidate blocks `starts[low:high]`."""
-MISALIGNED = 8
-BLOCKED = 1e300
+SAME = 1e-9
+"""Penalties that differ by less are the same: they are sums in different orders."""
 
 
 @inner
-def place_free(items: Ints, order: Ints, starts: Starts, owner: Ints, where: Ints) -> None:
-    """Place each item, in `order`, on the best free block; write its first GPU, or -1, to `where`.
-
-    `owner` (N, T) says CLOSED where nobody may go and FREE elsewhere; it receives the item of every cell.
-    """
+def place_free(items: Ints, order: Ints, starts: Starts, grid: Bits, steps: int, where: Ints) -> None:
+    """Place each item, in `order`, on the best free block and take it; write its first GPU, or -1, to `where`."""
     for item in order:
-        where[item] = _best_free(items, item, starts, owner)
+        where[item] = _best_free(items, item, starts, grid, steps, 0, len(grid))
         if where[item] != NOWHERE:
-            _write(owner, items, item, where[item], item)
+            _take(grid, items, item, where[item])
 
 
-@kernel
+@making_kernel
 def fit(
     attempts: int,
     items: Ints,
     cost: Floats,
     penalty: Floats,
     starts: Starts,
-    owner: Ints,
+    closed: Bits,
+    grid: Bits,
+    steps: int,
     random: npt.NDArray[np.uint64],
     where: Ints,
 ) -> float:
     """Find blocks for the items that have none, by at most `attempts` ejections; return the cost of those left over.
 
     `cost` is what it costs to leave an item without a block; `penalty` starts as a copy of it and grows where it is
-    hard to find one, over several calls. `where` and `owner` are left in the state in which the cost is least.
+    hard to find one, over several calls. `where` and `grid`, which has the items taken, are left in the state in which
+    the cost is least. `closed` (N, W) are the bits where no item may go.
     """
     count = len(items)
-    stamp = np.zeros(count, dtype=np.int64)
-    pool = np.empty(count, dtype=np.int64)
-    best = np.empty(count, dtype=np.int64)
+    pool, best, freed = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(4, np.int64)
+    sums = np.empty(len(closed) + 1, np.float64)
     waiting = 0
     for item in range(count):
         best[item] = where[item]
@@ -69,21 +69,27 @@ def fit(
         waiting -= 1
         pool[pick] = pool[waiting]
         penalty[item] += cost[item]
-        gpu = _cheapest(items, item, starts, owner, penalty, stamp, random)
+        gpu = _cheapest(items, item, starts, closed, steps, penalty, where, sums, random)
         if gpu == NOWHERE:
             continue
-        waiting = _eject(items, item, gpu, owner, where, pool, waiting)
+        stayed, waiting = waiting, _eject(items, item, gpu, grid, where, pool, waiting, freed)
         where[item] = gpu
-        _write(owner, items, item, gpu, item)
-        waiting = _resettle(items, starts, owner, where, pool, waiting)
+        _take(grid, items, item, gpu)
+        waiting = _resettle(items, starts, grid, steps, where, pool, stayed, waiting, freed)
         lost = _lost(where, cost)
         if lost < least:
             least = lost
-            for other in range(count):
-                best[other] = where[other]
+            copy(where, best)
     if least > 0:
-        _rebuild(items, best, owner, where)
+        _rebuild(items, best, grid, where)
     return least
+
+
+@inner
+def copy(source: Ints, target: Ints) -> None:
+    """Copy a row; a loop, because compiling a slice assignment takes seconds."""
+    for index in range(len(source)):
+        target[index] = source[index]
 
 
 @inner
@@ -96,31 +102,23 @@ def _lost(where: Ints, cost: Floats) -> float:
 
 
 @inner
-def _write(owner: Ints, items: Ints, item: int, gpu: int, value: int) -> None:
-    for other in range(gpu, gpu + items[item, ITEM_SIZE]):
-        for t in range(items[item, ITEM_START], items[item, ITEM_END]):
-            owner[other, t] = value
+def _take(grid: Bits, items: Ints, item: int, gpu: int) -> None:
+    take(grid, gpu, items[item, ITEM_SIZE], items[item, ITEM_START], items[item, ITEM_END])
 
 
 @inner
-def _best_free(items: Ints, item: int, starts: Starts, owner: Ints) -> int:
-    """Return the first GPU of the free block that leaves the least idle time around the item, or -1."""
+def _best_free(items: Ints, item: int, starts: Starts, grid: Bits, steps: int, left: int, right: int) -> int:
+    """Return the first GPU of the free block that leaves the least idle time around the item, or -1.
+
+    Only blocks with a GPU in [left, right) are looked at.
+    """
     best, least = NOWHERE, 1 << 30
     size, start, end = items[item, ITEM_SIZE], items[item, ITEM_START], items[item, ITEM_END]
     for index in range(items[item, ITEM_LOW], items[item, ITEM_HIGH]):
         gpu = starts[index]
-        if not _is_free(owner, gpu, size, start, end):
+        if gpu >= right or gpu + size <= left or next_busy(grid, gpu, size, start, steps) < end:
             continue
-        gap = 0 if gpu % size == 0 else MISALIGNED * size
-        for other in range(gpu, gpu + size):
-            t = start
-            while t > 0 and owner[other, t - 1] == FREE:
-                t -= 1
-                gap += 1
-            t = end
-            while t < owner.shape[1] and owner[other, t] == FREE:
-                t += 1
-                gap += 1
+        gap = misfit(grid, gpu, size, gpu % size == 0, start, end, steps)
         if gap < least:
             best, least = gpu, gap
             if gap == 0:
@@ -129,84 +127,107 @@ def _best_free(items: Ints, item: int, starts: Starts, owner: Ints) -> int:
 
 
 @inner
-def _is_free(owner: Ints, gpu: int, size: int, start: int, end: int) -> bool:
-    for other in range(gpu, gpu + size):
-        for t in range(start, end):
-            if owner[other, t] != FREE:
-                return False
-    return True
-
-
-@inner
 def _cheapest(
-    items: Ints, item: int, starts: Starts, owner: Ints, penalty: Floats, stamp: Ints, random: npt.NDArray[np.uint64]
+    items: Ints,
+    item: int,
+    starts: Starts,
+    closed: Bits,
+    steps: int,
+    penalty: Floats,
+    where: Ints,
+    sums: Floats,
+    random: npt.NDArray[np.uint64],
 ) -> int:
-    """Return the block whose occupants have the smallest sum of penalties, ties at random; -1 where all are closed."""
-    best, least, ties = NOWHERE, BLOCKED, 1
+    """Return the block whose occupants have the smallest sum of penalties, ties at random; -1 where all are closed.
+
+    An item is in the way of all blocks that begin on a run of GPUs: its penalty is added to the first of `sums` (N + 1)
+    and taken off behind the last, so that running sums are what each block costs.
+    """
     size, start, end = items[item, ITEM_SIZE], items[item, ITEM_START], items[item, ITEM_END]
+    for gpu in range(len(sums)):
+        sums[gpu] = 0.0
+    for other in range(len(items)):
+        gpu = where[other]
+        if gpu != NOWHERE and items[other, ITEM_START] < end and items[other, ITEM_END] > start:
+            sums[max(gpu - size + 1, 0)] += penalty[other]
+            sums[gpu + items[other, ITEM_SIZE]] -= penalty[other]
+    for gpu in range(1, len(sums)):
+        sums[gpu] += sums[gpu - 1]
+    best, least, ties = NOWHERE, np.inf, 1
     for index in range(items[item, ITEM_LOW], items[item, ITEM_HIGH]):
         gpu = starts[index]
-        mark = (gpu << 1) | 1
-        cost = 0.0
-        for other in range(gpu, gpu + size):
-            for t in range(start, end):
-                holder = owner[other, t]
-                if holder == CLOSED:
-                    cost = BLOCKED
-                elif holder != FREE and stamp[holder] != mark:
-                    stamp[holder] = mark
-                    cost += penalty[holder]
-                if cost > least:
-                    break
-            if cost > least:
-                break
-        if cost >= BLOCKED or cost > least:
+        if sums[gpu] > least + SAME or next_busy(closed, gpu, size, start, steps) < end:
             continue
-        ties = ties + 1 if cost == least else 1
-        if cost < least or random_below(random, ties) == 0:
-            best, least = gpu, cost
-    for holder in range(len(stamp)):
-        stamp[holder] = 0
+        ties = ties + 1 if sums[gpu] >= least - SAME else 1
+        if ties == 1 or random_below(random, ties) == 0:
+            best, least = gpu, sums[gpu]
     return best
 
 
 @inner
-def _eject(items: Ints, item: int, gpu: int, owner: Ints, where: Ints, pool: Ints, waiting: int) -> int:
-    """Throw everybody out of the block and into the pool; return the new size of the pool."""
-    for other in range(gpu, gpu + items[item, ITEM_SIZE]):
-        for t in range(items[item, ITEM_START], items[item, ITEM_END]):
-            holder = owner[other, t]
-            if holder >= 0:
-                _write(owner, items, holder, where[holder], FREE)
-                where[holder] = NOWHERE
-                pool[waiting] = holder
-                waiting += 1
+def _eject(items: Ints, item: int, gpu: int, grid: Bits, where: Ints, pool: Ints, waiting: int, freed: Ints) -> int:
+    """Throw everybody out of the block and into the pool; return the new size of the pool.
+
+    `freed` (4,) receives the first GPU and step of what they held, and those behind the last.
+    """
+    behind, start, end = gpu + items[item, ITEM_SIZE], items[item, ITEM_START], items[item, ITEM_END]
+    freed[0], freed[1], freed[2], freed[3] = len(grid), 0, 64 * grid.shape[1], 0
+    for other in range(len(items)):
+        first = where[other]
+        if first == NOWHERE or first >= behind or first + items[other, ITEM_SIZE] <= gpu:
+            continue
+        since, until = items[other, ITEM_START], items[other, ITEM_END]
+        if since < end and until > start:
+            release(grid, first, items[other, ITEM_SIZE], since, until)
+            where[other] = NOWHERE
+            pool[waiting] = other
+            waiting += 1
+            freed[0], freed[1] = min(freed[0], first), max(freed[1], first + items[other, ITEM_SIZE])
+            freed[2], freed[3] = min(freed[2], since), max(freed[3], until)
     return waiting
 
 
 @inner
-def _resettle(items: Ints, starts: Starts, owner: Ints, where: Ints, pool: Ints, waiting: int) -> int:
-    """Place whoever of the pool fits somewhere without ejecting; return the new size of the pool."""
+def _resettle(
+    items: Ints,
+    starts: Starts,
+    grid: Bits,
+    steps: int,
+    where: Ints,
+    pool: Ints,
+    stayed: int,
+    waiting: int,
+    freed: Ints,
+) -> int:
+    """Place whoever of the pool fits somewhere without ejecting; return the new size of the pool.
+
+    Those of the first `stayed` fitted nowhere before, so that only what was `freed` can take them.
+    """
     kept = 0
     for k in range(waiting):
         item = pool[k]
-        gpu = _best_free(items, item, starts, owner)
+        if k >= stayed:
+            gpu = _best_free(items, item, starts, grid, steps, 0, len(grid))
+        elif items[item, ITEM_START] < freed[3] and items[item, ITEM_END] > freed[2]:
+            gpu = _best_free(items, item, starts, grid, steps, freed[0], freed[1])
+        else:
+            gpu = NOWHERE
         if gpu == NOWHERE:
             pool[kept] = item
             kept += 1
         else:
             where[item] = gpu
-            _write(owner, items, item, gpu, item)
+            _take(grid, items, item, gpu)
     return kept
 
 
 @inner
-def _rebuild(items: Ints, best: Ints, owner: Ints, where: Ints) -> None:
+def _rebuild(items: Ints, best: Ints, grid: Bits, where: Ints) -> None:
     """Return to the best state."""
     for item in range(len(items)):
         if where[item] != NOWHERE:
-            _write(owner, items, item, where[item], FREE)
+            release(grid, where[item], items[item, ITEM_SIZE], items[item, ITEM_START], items[item, ITEM_END])
     for item in range(len(items)):
         where[item] = best[item]
         if best[item] != NOWHERE:
-            _write(owner, items, item, best[item], item)
+            _take(grid, items, item, best[item])

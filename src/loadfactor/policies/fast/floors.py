@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadfactor.policies.compiled import inner
+from loadfactor.policies.compiled import inner, making_inner
 from loadfactor.policies.instance import (
     DURATION,
     FIRST_BLOCK,
@@ -22,7 +22,7 @@ from loadfactor.policies.instance import (
 FROM, UNTIL = range(2)
 
 
-@inner
+@making_inner
 def group_options(order: Ints, jobs: Ints, options: Ints) -> tuple[Ints, int]:
     """Return the group of every option of the jobs in `order`, and the number of groups.
 
@@ -60,6 +60,14 @@ def forget(job: int, jobs: Ints, earliest: Ints) -> None:
     """Let `earliest` say nothing about the job's options, for a grid of which GPUs were given back."""
     for slot in range(jobs[job, LAST_OPTION] - jobs[job, FIRST_OPTION]):
         earliest[slot] = 0
+
+
+@inner
+def forget_floors(floors: Ints) -> None:
+    """Let `floors` say nothing, for a grid of which GPUs were given back."""
+    for group in range(floors.shape[0]):
+        for duration in range(floors.shape[1]):
+            floors[group, duration, FROM] = floors[group, duration, UNTIL] = 0
 
 
 @inner

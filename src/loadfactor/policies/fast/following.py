@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadfactor.policies.compiled import kernel
+from loadfactor.policies.compiled import kernel, making_kernel
 from loadfactor.policies.fast.filling import worth
 from loadfactor.policies.instance import DURATION, SIZE, Floats, Ints
 from loadfactor.policies.occupancy import NOWHERE
 
 
-@kernel
+@making_kernel
 def moved_since(seen: Ints, chosen: Ints, begin: Ints, where: Ints) -> Ints:
     """Return the jobs whose option, start or first GPU are not as in `seen` (3, m), which is brought up to date."""
     moved, count = np.empty(len(where), dtype=np.int64), 0

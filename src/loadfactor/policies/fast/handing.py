@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, making_kernel
 from loadfactor.policies.fast.serving import level_at
 from loadfactor.policies.instance import HELD, MAX_GPUS, MAX_SWAP, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy, take
@@ -21,7 +21,7 @@ COMPARED = 1024
 """Free GPUs compared before those that stay free longest among them are taken."""
 
 
-@kernel
+@making_kernel
 def hand_out(
     sequence: Ints,
     curves: Ints,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from loadfactor.policies.blocks import Starts
-from loadfactor.policies.compiled import inner, kernel
-from loadfactor.policies.fast.fitting import CLOSED, FREE, place_free
+from loadfactor.policies.compiled import inner, kernel, making_inner, making_kernel
+from loadfactor.policies.fast.fitting import place_free
 from loadfactor.policies.instance import DURATION, FIRST_BLOCK, FIRST_GPU, LAST_BLOCK, LAST_GPU, SIZE, Floats, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits, take
 
@@ -14,7 +14,7 @@ PATCHABLE = 1.0
 """What a service's interval without a GPU of its own counts, as a share of its demand's price: swaps can patch it."""
 
 
-@kernel
+@making_kernel
 def place_items(
     chosen: Ints,
     begin: Ints,
@@ -26,23 +26,21 @@ def place_items(
     price: Floats,
     starts: Starts,
     grid: Bits,
-    owner: Ints,
 ) -> tuple[Ints, Floats, Ints]:
     """Place what the counts decided on free blocks, the bulkiest first; return (items, cost, first GPU or -1).
 
-    `owner` (N, T) receives the item of every cell (see `loadfactor.policies.fast.fitting`).
+    They are taken in the rows of `grid`, but not in its summaries.
     """
     most = len(chosen) + len(intervals)
     items, cost, volume = np.empty((most, 6), dtype=np.int64), np.empty(most), np.empty(most)
     count = list_items(chosen, begin, options, reward, weight, intervals, services, price, items, cost, volume)
     items, cost = items[:count], cost[:count]
-    cells_of(grid, owner)
     where = np.empty(count, dtype=np.int64)
-    place_free(items, _ascending(volume, count), starts, owner, where)
+    place_free(items, _ascending(volume, count), starts, grid, len(weight) - 1, where)
     return items, cost, where
 
 
-@inner
+@making_inner
 def _ascending(key: Floats, count: int) -> Ints:
     """Return the positions of the first `count` keys in ascending order (a stable insertion sort).
 
@@ -101,22 +99,14 @@ def list_items(
     return count
 
 
-@inner
-def cells_of(grid: Bits, owner: Ints) -> None:
-    """Write CLOSED to the cells of `owner` (N, T) that `grid` has taken, and FREE to the others."""
-    for gpu in range(owner.shape[0]):
-        for t in range(owner.shape[1]):
-            taken = (grid[gpu, t >> 6] >> np.uint64(t & 63)) & np.uint64(1)
-            owner[gpu, t] = CLOSED if taken else FREE
-
-
 @kernel
-def mark_items(items: Ints, found: Ints, grid: Bits, reserved: Bits, where: Ints, intervals: Ints) -> None:
-    """Take the blocks that were found: jobs' first GPUs go to `where`, those of intervals to their last column."""
+def mark_items(items: Ints, found: Ints, reserved: Bits, where: Ints, intervals: Ints) -> None:
+    """Note the blocks that were found: jobs' first GPUs in `where`, those of intervals in their last column, and taken
+    in `reserved`.
+    """
     for i in range(len(items)):
         if found[i] == NOWHERE:
             continue
-        take(grid, found[i], items[i, 0], items[i, 1], items[i, 2])
         if items[i, 5] >= 0:
             where[items[i, 5]] = found[i]
         else:

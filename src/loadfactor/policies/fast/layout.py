@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from loadfactor.model import Service
 from loadfactor.policies.draft import Draft, Gpus
-from loadfactor.policies.fast.counts import NONE
+from loadfactor.policies.fast.curves import NONE
 from loadfactor.policies.instance import SIZE, Instance, Ints
 
 Change = list[int]

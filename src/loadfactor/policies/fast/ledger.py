@@ -8,7 +8,7 @@ import numpy as np
 
 from loadfactor.model import Job, Metrics, Placement, Plan, Problem, Service, ServiceAllocation, Unplaced
 from loadfactor.policies.draft import WORTH_MORE, ServiceFigures, decayed_steps
-from loadfactor.policies.fast.counts import NONE
+from loadfactor.policies.fast.curves import NONE
 from loadfactor.policies.fast.following import figures_of_jobs, moved_since
 from loadfactor.policies.fast.layout import allocation_of, churn_of
 from loadfactor.policies.fast.standing import Standing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, kernel, making_inner
 from loadfactor.policies.fast.filling import worth
 from loadfactor.policies.fast.packing import count_block
 from loadfactor.policies.instance import DURATION, FIRST_OPTION, LAST_OPTION, SIZE, Floats, Ints
@@ -122,7 +122,7 @@ def lay_back(
     )  # fmt: skip
 
 
-@inner
+@making_inner
 def dearest_first(moved: Ints, first: int, jobs: Ints, options: Ints, reward: Floats) -> None:
     """Order the jobs from position `first` on by falling worth of a GPU and step (a stable insertion sort)."""
     key = np.empty(len(moved), dtype=np.float64)

@@ -82,14 +82,26 @@ def rows_of(gpu: int, size: int, node_of_gpu: Ints, first_of_node: Ints) -> tupl
 
 
 @inner
-def never_free(grid: Bits, row: int, low_starts: np.uint64, high_starts: np.uint64) -> bool:
-    """Return whether the row is taken at all these steps, the quick half of the answer of `earliest_in_block`.
+def first_start(
+    grid: Bits, row: int, count: int, duration: int, first: int, last: int, window: np.uint64, steps: int
+) -> int:
+    """Return the first start in [first, last] at which no row is taken for `duration` steps, or -1.
 
-    The steps are bits of the first and second word; rows of more words are never said to be taken.
+    On a grid of one word a row the answer is found here, `window` being the bits [first, last]: runs by doubling, as in
+    `earliest_run`.
     """
-    second = grid.shape[1] - 1
-    free = (~grid[row, 0] & low_starts) | (~grid[row, second] & high_starts)
-    return bool(second <= 1 and free == 0)
+    if grid.shape[1] != 1:
+        return earliest_in_block(grid, row, count, duration, first, last, steps)
+    taken = grid[row, 0]
+    for other in range(row + 1, row + count):
+        taken |= grid[other, 0]
+    free, known = ~taken, 1
+    while known < duration and free & window != 0:
+        by = np.uint64(min(known, duration - known))
+        free &= (free >> by) | ~(~np.uint64(0) >> by)
+        known += min(known, duration - known)
+    free &= window
+    return lowest_bit(free) if free != 0 else NOWHERE
 
 
 @inner
@@ -117,26 +129,25 @@ def earliest_best(
     """Return (start, first GPU) of the earliest start of any candidate block in [first, last], best fit; or -1s."""
     best, gpu_of_best, least, feasible = NOWHERE, NOWHERE, FAR, 0
     every = len(node_of_gpu) + len(first_of_node) - 1
-    low_starts, high_starts = mask_between(first, last + 1), mask_between(first - 64, last - 63)
+    window = mask_between(first, last + 1)
     node, index = NOWHERE, low
     while index < high:
         gpu = starts[index]
         index += 1
         if node_of_gpu[gpu] != node:
             node, row = node_of_gpu[gpu], every + node_of_gpu[gpu]
-            full = never_free(grid, row, low_starts, high_starts)
-            if full or earliest_in_block(grid, row, 1, duration, first, last, steps) == NOWHERE:
+            if first_start(grid, row, 1, duration, first, last, window, steps) == NOWHERE:
                 index = behind_node(node, index, high, starts, node_of_gpu)
                 continue
         row, count = rows_of(gpu, size, node_of_gpu, first_of_node)
-        start = earliest_in_block(grid, row, count, duration, first, last, steps)
+        start = first_start(grid, row, count, duration, first, last, window, steps)
         if start == NOWHERE:
             continue
         gap = misfit(grid, row, count, gpu % size == 0, start, min(start + duration, steps), steps)
         if best == NOWHERE or start < last or gap < least:
             if start < last:
                 feasible = 0
-                low_starts, high_starts = mask_between(first, start + 1), mask_between(first - 64, start - 63)
+                window = mask_between(first, start + 1)
             best, gpu_of_best, least, last = start, gpu, gap, start
         feasible += 1
         if start == first and (gap == 0 or feasible >= ENOUGH):
@@ -187,6 +198,14 @@ def count_block(
 
 
 @inner
+def gain_at(option: int, start: int, options: Ints, reward: Floats, weight: Floats) -> float:
+    """Return what a job earns with this option and start."""
+    end = min(start + options[option, DURATION], len(weight) - 1)
+    gain: float = reward[option] * (weight[end] - weight[start])
+    return gain
+
+
+@inner
 def insert(
     job: int,
     grid: Bits,
@@ -218,10 +237,12 @@ def insert(
             earliest[slot] = NOWHERE
             continue
         first = max(jobs[job, SUBMIT], earliest[slot])
+        if first <= options[option, LAST_START] and gain_at(option, first, options, reward, weight) <= best_gain:
+            continue
         start, gpu = earliest_of(option, first, grid, node_of_gpu, first_of_node, free, options, starts, steps)
         earliest[slot] = start if start != NOWHERE else options[option, LAST_START] + 1
         if start != NOWHERE:
-            gain = reward[option] * (weight[min(start + options[option, DURATION], steps)] - weight[start])
+            gain = gain_at(option, start, options, reward, weight)
             if gain > best_gain:
                 best_gain, best_option, best_start, best_gpu = gain, option, start, gpu
     chosen[job], begin[job], where[job] = best_option, best_start, best_gpu

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.policies.blocks import Starts
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, making_kernel
 from loadfactor.policies.fast.claims import MOST_CLAIMED, choose_claim
-from loadfactor.policies.fast.counts import random_below
+from loadfactor.policies.fast.dice import random_below
 from loadfactor.policies.fast.floors import forget, most_options
 from loadfactor.policies.fast.moving import remove, restore
 from loadfactor.policies.fast.packing import insert
@@ -33,7 +33,7 @@ MOST_ADDED = 5
 ROOM = max(MOST_REMOVED + MOST_ADDED + 2, MOST_CLAIMED + 1)
 
 
-@kernel
+@making_kernel
 def improve(
     iterations: int,
     heat: float,
@@ -62,19 +62,19 @@ def improve(
     (P, T) counts the free GPUs of the grid, and is kept.
     """
     count, steps = len(jobs), len(weight) - 1
-    earliest = np.empty(most_options(jobs), dtype=np.int64)
-    moved = np.empty(ROOM, dtype=np.int64)
-    before = np.empty((3, ROOM), dtype=np.int64)
-    key = np.empty(ROOM, dtype=np.float64)
-    best = np.empty((3, count), dtype=np.int64)
+    earliest, moved = np.empty(most_options(jobs), dtype=np.int64), np.empty(ROOM, dtype=np.int64)
+    before, best = np.empty((3, ROOM), dtype=np.int64), np.empty((3, count), dtype=np.int64)
+    near, near_worth, key = np.empty((count, 3), dtype=np.int64), np.empty(count), np.empty(ROOM)
+    meets, cost = np.empty(len(pool_of_gpu) + 1, dtype=np.int64), np.empty(len(pool_of_gpu) + 1)
     gain, best_gain = 0.0, 0.0
     _note(best, chosen, begin, where)
     for _ in range(iterations):
         number = 0
         if random_below(random, 2) == 0:
             number = choose_claim(
-                moved, focus, fixed, jobs, options, reward, starts, weight, chosen, begin, where, random
-            )
+                moved, focus, fixed, jobs, options, reward, starts, weight, chosen, begin, where, near, near_worth,
+                meets, cost, random,
+            )  # fmt: skip
         claimants = min(number, 1)
         if number == 0:
             number = _choose(moved, focus, chosen, begin, where, options, random)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from loadfactor.policies.fast.changes import changes_of, in_order, keeps_caps, unmet_cost
-from loadfactor.policies.fast.counts import ANY, NONE, anneal, serve
+from loadfactor.policies.fast.counts import ANY, anneal, best_order
+from loadfactor.policies.fast.curves import NONE, serve
 from loadfactor.policies.fast.filling import complete, count_free, total_worth
 from loadfactor.policies.fast.fitting import fit
 from loadfactor.policies.fast.handing import hand_out
 from loadfactor.policies.fast.items import mark_items, place_items
 from loadfactor.policies.fast.layout import Layout
+from loadfactor.policies.fast.ordering import reorder
 from loadfactor.policies.fast.relocate import improve
 from loadfactor.policies.fast.serving import lay_intervals, reserve_services
-from loadfactor.policies.instance import DURATION, LAST_OPTION, SIZE, Instance, Ints
+from loadfactor.policies.instance import DURATION, LAST_OPTION, SIZE, Floats, Instance, Ints
 from loadfactor.policies.occupancy import Bits
 
 
@@ -31,15 +33,17 @@ class Shares(NamedTuple):
     """Positions for what the counts decided."""
     worth: float
     """Placing the jobs by worth, in several orders."""
+    order: float
+    """Changing the best of these orders."""
 
 
 SHARES = {
-    0: Shares(counts=0.3, fit=0.1, worth=0.0),
-    24: Shares(counts=0.25, fit=0.1, worth=0.1),
-    48: Shares(counts=0.1, fit=0.1, worth=0.4),
+    0: Shares(counts=0.4, fit=0.2, worth=0.03, order=0.2),
+    24: Shares(counts=0.25, fit=0.4, worth=0.0, order=0.0),
+    48: Shares(counts=0.05, fit=0.05, worth=0.1, order=0.4),
 }
 """By the number of jobs from which on they hold: the more jobs, the sooner placing them by worth finds a good start."""
-HEAT, POSITIONS_HEAT = 0.03, 0.03
+HEAT, POSITIONS_HEAT = 0.003, 0.03
 """First temperatures as shares of the mean worth of a job."""
 COOLING = 0.005
 """Last temperature as a share of the first."""
@@ -48,7 +52,10 @@ SIZE_POWERS, DURATION_POWERS = (0.1, 0.7), (0.2, 1.4)
 TINY = 1e-9
 FEW_ORDERS = 8
 """Orders tried where the effort is given in iterations."""
-LARGE_POWERS = (0.1, 0.25)
+MOST_ORDERS = 32
+MOST_STARTS, CHOOSING = 8, 0.6
+"""Orders that are changed, and the share of the time for it after which only one is left."""
+LARGE_POWERS = np.array([(0.1, 0.25)])
 """Powers of size and duration on a grid that is too large to try several."""
 FIRST_CHUNK = 24
 FIT_CHUNK = 50
@@ -101,6 +108,8 @@ class Positions:
     intervals: Ints
     fixed: Bits
     """(N, W) what no job may have: closed GPUs, running work and the services."""
+    order: Ints
+    """(m,) the order in which the jobs without a block were placed."""
     whole: bool = False
     reward: float = 0.0
 
@@ -118,8 +127,8 @@ class Search:
         jobs, services = len(instance.jobs), len(instance.services)
         self.random = np.array([(seed * 0x9E3779B97F4A7C15 + 0x2545F4914F6CDD1D) % 2**64 or 1], dtype=np.uint64)
         self.state = np.empty((2, jobs), dtype=np.int64)
-        self.state[0] = np.argsort(-instance.density, kind="stable")
-        self.state[1] = ANY
+        self.orders = orders_by_worth(instance)
+        self.state[0], self.state[1] = self.orders[0], ANY
         self.aims = instance.demand.copy()
         self.chosen = np.full(jobs, NONE, dtype=np.int64)
         self.begin = np.full(jobs, NONE, dtype=np.int64)
@@ -147,17 +156,19 @@ class Search:
         shares = SHARES[max(least for least in SHARES if least <= len(self.instance.jobs))]
         self._search_counts(budget, 0.0 if large else seconds * shares.counts)
         if large:
-            found = self._placed_by_worth(budget, 0.0, (LARGE_POWERS,))
+            found = self._placed_by_worth(budget, 0.0)[0]
         else:
             found = self._placed_as_counted(budget, seconds * shares.fit)
             if self.best is None and shares.worth > 0:
-                powers = spread(SIZE_POWERS, DURATION_POWERS)
-                by_worth = self._placed_by_worth(budget, seconds * shares.worth, powers)
+                starts = self._placed_by_worth(budget, seconds * shares.worth)
+                by_worth = self._reordered(budget, seconds * shares.order, starts)
                 found = max(found, by_worth, key=lambda start: start.reward)
         self._improve(budget, seconds - (time.perf_counter() - begin), found)
 
     def _search_counts(self, budget: Budget, seconds: float) -> None:
-        searched = False
+        i, searched = self.instance, False
+        if self.best is None:
+            best_order(self.orders, self.state, i.jobs, i.options, i.reward, i.weight, i.free, self.chosen, self.begin)
         if not len(self.instance.jobs) and not len(self.instance.services):
             seconds = 0.0  # nothing to move: iterations that take no time would let the chunks grow without end
         for iterations, hot, cold in budget.chunks(seconds):
@@ -181,27 +192,46 @@ class Search:
         self._insert(found, self.state[0])
         return found
 
-    def _placed_by_worth(self, budget: Budget, seconds: float, powers: Iterable[tuple[float, float]]) -> Positions:
-        """Reserve the services, then place the jobs in order of priority times powers of their size and duration.
+    def _placed_by_worth(self, budget: Budget, seconds: float) -> list[Positions]:
+        """Reserve the services, then place the jobs in each order by worth while there is time; return the best few.
 
-        A large or long block is hard to find later, so that size and duration count beside worth; how much differs
-        from problem to problem, so that several `powers` are tried while there is time, and the best is returned.
+        Of several that are worth the same only one: they are hardly ever different plans.
         """
-        i = self.instance
         empty = self._reserve(lambda found: found.chosen.fill(NONE))
-        if not len(i.options):
-            return empty
-        last = i.options[i.jobs[:, LAST_OPTION] - 1]  # of a job without options it is another's, which does no harm
-        worth, size, duration = (np.log(column) for column in (i.density + TINY, last[:, SIZE], last[:, DURATION]))
-        until, best = time.perf_counter() + seconds, empty
-        for number, (size_power, duration_power) in enumerate(powers, start=1):
+        until, best = time.perf_counter() + seconds, dict[float, Positions]()
+        for number, order in enumerate(self.orders, start=1):
             found = empty.copy()
-            self._insert(found, np.argsort(-worth - size_power * size - duration_power * duration, kind="stable"))
-            if number == 1 or found.reward > best.reward:
-                best = found
+            found.order = order.copy()
+            self._insert(found, order)
+            best.setdefault(found.reward, found)
             if number >= FEW_ORDERS if budget.iterations is not None else time.perf_counter() > until:
                 break
-        return best
+        return [best[reward] for reward in sorted(best, reverse=True)[:MOST_STARTS]]
+
+    def _reordered(self, budget: Budget, seconds: float, starts: list[Positions]) -> Positions:
+        """Change the orders that led to `starts` for the better, ever longer for ever fewer; return the best.
+
+        Successive halving (Jamieson and Talwalkar 2016): half of the time goes to choosing the start.
+        """
+        rounds = len(starts).bit_length() - 1
+        while len(starts) > 1:
+            for start in starts:
+                self._reorder(budget, CHOOSING * seconds / rounds / len(starts), start)
+            starts = sorted(starts, key=lambda start: -start.reward)[: len(starts) // 2]
+        self._reorder(budget, (1 - CHOOSING) * seconds if rounds else seconds, starts[0])
+        return starts[0]
+
+    def _reorder(self, budget: Budget, seconds: float, found: Positions) -> None:
+        """Change the order that led to `found` for the better."""
+        i = self.instance
+        if not len(i.options):
+            return
+        free = np.empty_like(i.free)
+        for iterations, _, _ in budget.chunks(seconds):
+            found.reward += reorder(
+                iterations, found.order, found.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, free, i.jobs,
+                i.options, i.reward, i.starts, i.weight, self.random, found.chosen, found.begin, found.where,
+            )  # fmt: skip
 
     def _reserve(self, before: Callable[[Positions], None]) -> Positions:
         """Return the grid with the services reserved; `before` may place what should choose first."""
@@ -217,6 +247,7 @@ class Search:
             where=np.full(len(i.jobs), NONE, dtype=np.int64),
             intervals=intervals,
             fixed=np.empty_like(closed),
+            order=self.state[0],
         )
         before(found)
         each_alone = reserve_services(
@@ -236,18 +267,18 @@ class Search:
 
     def _fit(self, budget: Budget, seconds: float, found: Positions) -> None:
         i = self.instance
-        owner = np.empty((len(i.pool_of_gpu), i.steps), dtype=np.int64)
+        closed = found.grid[: len(i.pool_of_gpu)].copy()
         items, cost, where = place_items(
             self.chosen, self.begin, i.options, i.reward, i.weight, found.intervals, i.services, i.price, i.starts,
-            found.grid, owner,
+            found.grid,
         )  # fmt: skip
         if (where == NONE).any() and (seconds > 0 or budget.iterations is not None):
             penalty = cost.copy()
             until = time.perf_counter() + seconds
-            while fit(FIT_CHUNK, items, cost, penalty, i.starts, owner, self.random, where) > 0:
+            while fit(FIT_CHUNK, items, cost, penalty, i.starts, closed, found.grid, i.steps, self.random, where) > 0:
                 if budget.iterations is not None or time.perf_counter() > until:
                     break
-        mark_items(items, where, found.grid, found.reserved, found.where, found.intervals)
+        mark_items(items, where, found.reserved, found.where, found.intervals)
 
     def _improve(self, budget: Budget, seconds: float, found: Positions) -> None:
         i = self.instance
@@ -304,12 +335,29 @@ class Search:
             room = count
 
 
-def spread(first: tuple[float, float], second: tuple[float, float]) -> Iterator[tuple[float, float]]:
-    """Yield points that cover the rectangle of the two ranges evenly, the middle first (Roberts 2018, R2 sequence)."""
-    x, y = 0.5, 0.5
-    while True:
-        yield first[0] + (first[1] - first[0]) * x, second[0] + (second[1] - second[0]) * y
-        x, y = (x + 0.7548776662466927) % 1.0, (y + 0.5698402909980532) % 1.0
+def orders_by_worth(instance: Instance) -> Ints:
+    """Return orders (K, m) of the jobs by priority times powers of their size and duration, one for each pair of them.
+
+    A large or long block is hard to find later, so that size and duration count beside worth. How much differs from
+    problem to problem, so that the pairs cover a rectangle evenly, its middle first (Roberts 2018, R2 sequence).
+    """
+    i = instance
+    if not len(i.options):
+        return np.arange(len(i.jobs)).reshape(1, -1)
+    last = i.options[i.jobs[:, LAST_OPTION] - 1]  # of a job without options it is another's, which does no harm
+    worth, size, duration = np.log(i.density + TINY), np.log(last[:, SIZE]), np.log(last[:, DURATION])
+    large = len(i.pool_of_gpu) * i.steps > LARGEST_FITTED_GRID
+    powers = LARGE_POWERS if large else POWERS
+    return np.argsort(-worth - powers @ np.stack((size, duration)), axis=1, kind="stable")
 
 
+def spread(first: tuple[float, float], second: tuple[float, float], count: int) -> Floats:
+    """Return (count, 2) points that cover the rectangle of the two ranges evenly, the middle first."""
+    steps = np.arange(count)[:, None] * np.array([0.7548776662466927, 0.5698402909980532])
+    low, high = np.array([first[0], second[0]]), np.array([first[1], second[1]])
+    points: Floats = low + (high - low) * ((0.5 + steps) % 1.0)
+    return points
+
+
+POWERS = spread(SIZE_POWERS, DURATION_POWERS, MOST_ORDERS)
 _NO_FOCUS = np.empty(0, dtype=np.int64)

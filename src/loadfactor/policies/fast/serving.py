@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, kernel, making_inner, making_kernel
 from loadfactor.policies.instance import HELD, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy, summarise, take
 
@@ -24,7 +24,7 @@ def level_at(curves: Ints, service: int, t: int) -> int:
     return level
 
 
-@inner
+@making_inner
 def cut_into_intervals(curves: Ints, intervals: Ints) -> int:
     """Write (service, start, end, -1) of every interval of one GPU to `intervals`; return how many there are.
 
@@ -51,7 +51,7 @@ def cut_into_intervals(curves: Ints, intervals: Ints) -> int:
     return count
 
 
-@kernel
+@making_kernel
 def lay_intervals(curves: Ints, services: Ints, held: Ints, grid: Bits, reserved: Bits) -> tuple[Ints, Ints, bool]:
     """Return the intervals of the curves, their positions by falling length, and whether each can be whole.
 
@@ -64,7 +64,7 @@ def lay_intervals(curves: Ints, services: Ints, held: Ints, grid: Bits, reserved
     return intervals, ranked, whole
 
 
-@inner
+@making_inner
 def longest_first(intervals: Ints, steps: int) -> Ints:
     """Return the positions of the intervals by falling length (a stable counting sort)."""
     count = len(intervals)

@@ -10,7 +10,7 @@ from loadfactor.model import Job, Plan, Problem, Service
 from loadfactor.policies.catalogue import catalogue_of
 from loadfactor.policies.draft import available_cells
 from loadfactor.policies.fast.changes import count_bits, hold, in_order, withdraw
-from loadfactor.policies.fast.counts import NONE, serve
+from loadfactor.policies.fast.curves import NONE, serve
 from loadfactor.policies.fast.evictions import make_way, most_regretted, settle
 from loadfactor.policies.fast.filling import count_free, insert_all
 from loadfactor.policies.fast.handing import hand_out

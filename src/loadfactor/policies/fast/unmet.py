@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, making_inner, making_kernel
 from loadfactor.policies.fast.filling import worth
 from loadfactor.policies.fast.moving import dearest_first
 from loadfactor.policies.instance import DURATION, SIZE, Floats, Ints
@@ -23,7 +23,7 @@ FOR_NOTHING = 1e-6
 """A cost below which a GPU is free: what is left of sums and differences."""
 
 
-@kernel
+@making_kernel
 def jobs_for_demand(
     missing: Ints,
     price: float,
@@ -72,7 +72,7 @@ def jobs_for_demand(
     return _listed(gone, number, jobs, options, reward)
 
 
-@inner
+@making_inner
 def _listed(gone: npt.NDArray[np.bool_], number: int, jobs: Ints, options: Ints, reward: Floats) -> Ints:
     """Return the `number` jobs that are gone, the dearest first."""
     evicted = np.empty(number, dtype=np.int64)

@@ -7,7 +7,7 @@ import time
 from loadfactor.model import Problem
 from loadfactor.policies.catalogue import SPANNING
 from loadfactor.policies.draft import Draft
-from loadfactor.policies.fast.counts import NONE
+from loadfactor.policies.fast.curves import NONE
 from loadfactor.policies.fast.layout import draft_of
 from loadfactor.policies.fast.loading import load_compiled_code
 from loadfactor.policies.fast.search import Budget, Positions, Search
