@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, making_inner, making_kernel
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -19,7 +19,7 @@ LENGTHS = np.array(sorted({0} | {1 << power for power in range(24)} | {3 << powe
 """Window lengths in steps; 0 stands for jobs shorter than a step."""
 
 
-@kernel
+@making_kernel
 def buy(
     price: Floats,
     rate: float,
@@ -106,7 +106,7 @@ def _search(
     return best, start
 
 
-@inner
+@making_inner
 def _cheapest_windows(price: Floats, paid: Floats, lengths: Ints) -> Floats:
     """Return the price of the cheapest window of each length that begins in each chunk, both ends included.
 

@@ -16,7 +16,7 @@ from loadfactor.control.records import ServiceRecord
 from loadfactor.control.state import FREE, ClusterState
 from loadfactor.model import Cluster, GpuRange, Horizon, Job, Problem, Service
 from loadfactor.policies.catalogue import Catalogue, catalogue_of
-from loadfactor.policies.compiled import kernel
+from loadfactor.policies.compiled import making_kernel
 from loadfactor.policies.draft import decay_weights
 from loadfactor.policies.instance import Instance
 from loadfactor.policies.occupancy import Bits, mask_between, with_summary
@@ -40,7 +40,7 @@ class HorizonSettings:
     realtime_penalty: float = 8.0
 
 
-@kernel
+@making_kernel
 def busy_until(ends: Ints, steps: int) -> Bits:
     """Return (N, W) bits in which GPU g is taken in the steps [0, `ends`[g])."""
     words = (steps + 63) >> 6
@@ -51,7 +51,7 @@ def busy_until(ends: Ints, steps: int) -> Bits:
     return busy
 
 
-@kernel
+@making_kernel
 def free_by_step(ends: Ints, steps: int) -> Ints:
     """Return (1, T) how many GPUs are free at each step."""
     free = np.zeros((1, steps), dtype=np.int64)

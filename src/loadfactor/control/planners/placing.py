@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.policies.compiled import inner, kernel
+from loadfactor.policies.compiled import inner, kernel, making_kernel
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -95,7 +95,7 @@ def _exact(first_of_node: Ints, low: int, high: int, size: int) -> int:
     return NOWHERE
 
 
-@kernel
+@making_kernel
 def first_free_block(free_at: Floats, size: int, first_of_node: Ints) -> tuple[float, int]:
     """Return the first moment at which a block of the size will be free, and its first GPU; infinity and -1 if none."""
     best, best_gpu = np.inf, NOWHERE
@@ -131,7 +131,7 @@ def first_free_block(free_at: Floats, size: int, first_of_node: Ints) -> tuple[f
     return best, best_gpu
 
 
-@kernel
+@making_kernel
 def start_in_order(
     mode: int,
     order: Ints,
