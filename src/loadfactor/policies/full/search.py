@@ -9,16 +9,19 @@ from functools import cached_property
 
 from loadfactor.model import Plan, Problem
 from loadfactor.policies.draft import Draft
+from loadfactor.policies.full.arranging import neighbours
 from loadfactor.policies.full.choices import ChoiceMaker, JobClass, job_classes, starts_of
 from loadfactor.policies.full.decided import Decided, give_hint
 from loadfactor.policies.full.fitting import Fitter
 from loadfactor.policies.full.model import GridModel
 from loadfactor.policies.full.neighbourhoods import Neighbourhoods
-from loadfactor.policies.full.outlines import cut_off, outline_of, whole
+from loadfactor.policies.full.outlines import cut_off, forbid, outline_of, whole
 from loadfactor.policies.full.partition import Partition
-from loadfactor.policies.full.positions import Placer
+from loadfactor.policies.full.positions import Outline, Placer
 from loadfactor.policies.full.recounting import Recounter
+from loadfactor.policies.full.refuting import Demands, Refuter
 from loadfactor.policies.full.scale import Scale
+from loadfactor.policies.full.shrinking import Shrinker
 from loadfactor.policies.full.solver import Limits, cores, solve
 from loadfactor.policies.prices import price_capacity
 from loadfactor.policies.protocol import Effort, Policy, Progress, relative_gap
@@ -42,6 +45,13 @@ NEARLY, IMPATIENT = 0.005, 0.25
 """Gap of the model in counts below which it is given its whole share of the time, and what it is given above."""
 REALIZE_SHARES = ((0.03, 0.1), (0.5, 0.5))
 """Shares of a turn's time for positions by ejection and for an exact search, first and where both were in vain."""
+PROMISING = 0.3
+"""Once the counts were solved, a solution that gives away less than this share of what lies between the best plan and
+the bound is looked at without waiting for the best one: most of them are cut off, and every cut counts."""
+NODES_SECONDS, JUDGE_SECONDS = 0.4, 2.0
+"""Time for finding nodes in which alike ones are interchangeable, and the least for proving that there are none."""
+SHRINK_SECONDS = 1.0
+"""Time for making a conflict smaller, before it is forbidden."""
 FIRST_SHARE = 0.1
 """The first round takes this share of the time limit for each of its parts; every further round takes twice as much."""
 
@@ -64,6 +74,8 @@ class Search:
     workers: int = 1
     began: float = field(default_factory=time.perf_counter)
     bound: float | None = None
+    counts_solved: bool = False
+    """Whether the model in counts was ever solved to its end."""
 
     def run(self, name: str) -> Plan:
         """Return the best plan found, with its bound."""
@@ -123,10 +135,12 @@ class Search:
             if not settled:
                 patience = 1.0 if solution is None or self._nearly(solution) else IMPATIENT
                 settled, solution = self._count(counts, patience * seconds, turn)
-            if solution is None or not settled or self._over:
+            if solution is None or self._over or not (settled or self._worth_realizing(solution)):
                 break
-            settled = self._realize(placer, counts, solution, seconds, turn)
-            if settled:
+            before = self.value
+            if not self._realize(placer, counts, solution, seconds, turn):
+                settled = False
+            elif settled or self.value <= before:
                 break
         return settled, solution
 
@@ -145,12 +159,24 @@ class Search:
         """Solve the model in counts; return whether it is solved to the end, and its solution."""
         counts.model.clear_hints()  # type: ignore[no-untyped-call]
         give_hint(counts, self._decided_by_best(counts))
-        outcome = solve(counts.model, self._limits(seconds, turn), lambda units: self._hear(counts, units))
+        enough = None if self._promising is None else (self._promising - self._inherited) * counts.scale.units
+        outcome = solve(counts.model, self._limits(seconds, turn), lambda units: self._hear(counts, units), enough)
+        self.counts_solved |= outcome.proven
         if not outcome.solved:
             return outcome.proven, None
         self._hear(counts, outcome.bound)
         worth = counts.scale.value(outcome.objective) + self._inherited
         return outcome.proven, Solution(Decided.by_solver(counts, outcome.values), worth)
+
+    @property
+    def _promising(self) -> float | None:
+        """What is so near the bound that positions are looked for at once, where the counts can be solved at all."""
+        if self.bound is None or not self.counts_solved:
+            return None
+        return self.bound - PROMISING * (self.bound - self.value)
+
+    def _worth_realizing(self, solution: Solution) -> bool:
+        return self._promising is not None and solution.worth >= self._promising
 
     def _realize(self, placer: Placer, counts: GridModel, solution: Solution, seconds: float, turn: int) -> bool:
         """Find positions for an optimum in counts; cut it off and return False where it is proven to have none.
@@ -162,6 +188,10 @@ class Search:
             self._fit(counts, solution, fit_share * seconds)
             if self._over:
                 break
+            if self._refuter.applies:
+                judged = self._judge_nodes(placer, counts, outline, place_share * seconds, turn)
+                if judged is not None:
+                    return judged
             placed = placer.place(outline, self._limits(place_share * seconds, turn))
             if placed.draft is not None:
                 self._keep(placed.draft)
@@ -170,6 +200,28 @@ class Search:
                 cut_off(counts, outline, placed.conflict or whole(counts, outline))
                 return False
         return True
+
+    def _judge_nodes(
+        self, placer: Placer, counts: GridModel, outline: Outline, seconds: float, turn: int
+    ) -> bool | None:
+        """Return True where positions were found soon, False where it is proven that there are no nodes, else None."""
+        demands = Demands.of(self.problem, counts.classes, outline)
+        limits = replace(self._limits(max(JUDGE_SECONDS, seconds), turn), workers=1, linearization=0, quick=True)
+        nodes = self._refuter.nodes_for(demands, replace(limits, seconds=min(limits.seconds, NODES_SECONDS)))
+        if nodes is not None:
+            arranged = neighbours(nodes, self._refuter.kind_of_node.tolist())
+            draft = None if arranged is None else placer.place_on(outline, arranged, limits)
+            if draft is not None:
+                self._keep(draft)
+            return None if draft is None else True
+        conflict = Shrinker(self._refuter, demands, replace(limits, linearization=1)).refute(SHRINK_SECONDS)
+        if conflict is not None:
+            forbid(counts, conflict)
+        return None if conflict is None else False
+
+    @cached_property
+    def _refuter(self) -> Refuter:
+        return Refuter(self.problem, job_classes(self.problem))
 
     def _fit(self, counts: GridModel, solution: Solution, seconds: float) -> None:
         """Look for a plan near a solution in counts, unless it is no better than the best plan."""
