@@ -26,6 +26,9 @@ Needs = Mapping[tuple[int, int], int]
 Load = dict[tuple[int, int], list[tuple[cp_model.IntVar, int]]]
 """(variable, GPUs) of all that uses a node at a step, by (node, step)."""
 
+LARGEST_NODE_MODEL = 200_000
+"""Most nodes times steps times workloads that are looked at: a model takes a second to build at about that size."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -84,9 +87,11 @@ class Refuter:
 
     @cached_property
     def applies(self) -> bool:
-        """Whether there are several nodes, all of one size; the rules for blocks are simple only then."""
+        """Whether there are several nodes, not too many, all of one size: the rules for blocks are simple only then."""
         sizes = np.bincount(self.nodes.pool_of_gpu)
-        return len(sizes) > 1 and bool((sizes == sizes[0]).all())
+        workloads = len(self.classes) + len(self.problem.services)
+        small = len(sizes) * self.problem.horizon.steps * workloads <= LARGEST_NODE_MODEL
+        return len(sizes) > 1 and small and bool((sizes == sizes[0]).all())
 
     def search(self, demands: Demands, limits: Limits) -> Outcome:
         """Look for nodes for all that is demanded."""

@@ -43,15 +43,12 @@ NEIGHBOURHOOD_SECONDS = 0.8
 """Time limit for a few nodes planned anew."""
 NEARLY, IMPATIENT = 0.005, 0.25
 """Gap of the model in counts below which it is given its whole share of the time, and what it is given above."""
-REALIZE_SHARES = ((0.03, 0.1), (0.5, 0.5))
+REALIZE_SHARES = ((0.08, 0.1), (0.15, 0.2), (0.5, 0.5))
 """Shares of a turn's time for positions by ejection and for an exact search, first and where both were in vain."""
-PROMISING = 0.3
-"""Once the counts were solved, a solution that gives away less than this share of what lies between the best plan and
-the bound is looked at without waiting for the best one: most of them are cut off, and every cut counts."""
-NODES_SECONDS, JUDGE_SECONDS = 0.4, 2.0
+NODES_SECONDS, JUDGE_SECONDS = 0.3, 0.5
 """Time for finding nodes in which alike ones are interchangeable, and the least for proving that there are none."""
-SHRINK_SECONDS = 1.0
-"""Time for making a conflict smaller, before it is forbidden."""
+LEAST_SHRINKING = 0.3
+"""The least time for making a conflict smaller before it is forbidden; it may take as long as the counts took."""
 FIRST_SHARE = 0.1
 """The first round takes this share of the time limit for each of its parts; every further round takes twice as much."""
 
@@ -74,8 +71,8 @@ class Search:
     workers: int = 1
     began: float = field(default_factory=time.perf_counter)
     bound: float | None = None
-    counts_solved: bool = False
-    """Whether the model in counts was ever solved to its end."""
+    count_seconds: float = 0.0
+    """What the last solution in counts took."""
 
     def run(self, name: str) -> Plan:
         """Return the best plan found, with its bound."""
@@ -135,12 +132,10 @@ class Search:
             if not settled:
                 patience = 1.0 if solution is None or self._nearly(solution) else IMPATIENT
                 settled, solution = self._count(counts, patience * seconds, turn)
-            if solution is None or self._over or not (settled or self._worth_realizing(solution)):
+            if solution is None or not settled or self._over:
                 break
-            before = self.value
-            if not self._realize(placer, counts, solution, seconds, turn):
-                settled = False
-            elif settled or self.value <= before:
+            settled = self._realize(placer, counts, solution, seconds, turn)
+            if settled:
                 break
         return settled, solution
 
@@ -159,24 +154,14 @@ class Search:
         """Solve the model in counts; return whether it is solved to the end, and its solution."""
         counts.model.clear_hints()  # type: ignore[no-untyped-call]
         give_hint(counts, self._decided_by_best(counts))
-        enough = None if self._promising is None else (self._promising - self._inherited) * counts.scale.units
-        outcome = solve(counts.model, self._limits(seconds, turn), lambda units: self._hear(counts, units), enough)
-        self.counts_solved |= outcome.proven
+        began = time.perf_counter()
+        outcome = solve(counts.model, self._limits(seconds, turn), lambda units: self._hear(counts, units))
+        self.count_seconds = time.perf_counter() - began
         if not outcome.solved:
             return outcome.proven, None
         self._hear(counts, outcome.bound)
         worth = counts.scale.value(outcome.objective) + self._inherited
         return outcome.proven, Solution(Decided.by_solver(counts, outcome.values), worth)
-
-    @property
-    def _promising(self) -> float | None:
-        """What is so near the bound that positions are looked for at once, where the counts can be solved at all."""
-        if self.bound is None or not self.counts_solved:
-            return None
-        return self.bound - PROMISING * (self.bound - self.value)
-
-    def _worth_realizing(self, solution: Solution) -> bool:
-        return self._promising is not None and solution.worth >= self._promising
 
     def _realize(self, placer: Placer, counts: GridModel, solution: Solution, seconds: float, turn: int) -> bool:
         """Find positions for an optimum in counts; cut it off and return False where it is proven to have none.
@@ -184,7 +169,8 @@ class Search:
         Both ways of looking for them are given little time before either is given much.
         """
         outline = outline_of(solution.decided)
-        for fit_share, place_share in REALIZE_SHARES:
+        for share in REALIZE_SHARES:
+            fit_share, place_share = share
             self._fit(counts, solution, fit_share * seconds)
             if self._over:
                 break
@@ -192,6 +178,8 @@ class Search:
                 judged = self._judge_nodes(placer, counts, outline, place_share * seconds, turn)
                 if judged is not None:
                     return judged
+                if share < REALIZE_SHARES[-1]:  # where nodes are interchangeable the same is found sooner
+                    continue
             placed = placer.place(outline, self._limits(place_share * seconds, turn))
             if placed.draft is not None:
                 self._keep(placed.draft)
@@ -214,7 +202,8 @@ class Search:
             if draft is not None:
                 self._keep(draft)
             return None if draft is None else True
-        conflict = Shrinker(self._refuter, demands, replace(limits, linearization=1)).refute(SHRINK_SECONDS)
+        shrinker = Shrinker(self._refuter, demands, replace(limits, linearization=1))
+        conflict = shrinker.refute(min(self.remaining, max(LEAST_SHRINKING, self.count_seconds)))
         if conflict is not None:
             forbid(counts, conflict)
         return None if conflict is None else False

@@ -56,29 +56,8 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class _UntilEnough(cp_model.CpSolverSolutionCallback):
-    """Stops a maximization at the first solution that is worth enough."""
-
-    def __init__(self, enough: float) -> None:
-        super().__init__()
-        self._enough = enough
-
-    def on_solution_callback(self) -> None:
-        """Hear of a better solution."""
-        if self.objective_value >= self._enough:
-            self.stop_search()
-
-
-def solve(
-    model: cp_model.CpModel,
-    limits: Limits,
-    on_bound: Callable[[float], None] | None = None,
-    enough: float | None = None,
-) -> Outcome:
-    """Search `model` within `limits`; `on_bound` hears every better bound on the objective.
-
-    A maximization ends at the first solution that is worth `enough` units.
-    """
+def solve(model: cp_model.CpModel, limits: Limits, on_bound: Callable[[float], None] | None = None) -> Outcome:
+    """Search `model` within `limits`; `on_bound` hears every better bound on the objective."""
     solver = cp_model.CpSolver()
     parameters = solver.parameters
     parameters.max_time_in_seconds = max(LEAST_SECONDS, limits.seconds)
@@ -90,7 +69,7 @@ def solve(
         parameters.symmetry_level = 0
     if on_bound is not None:
         solver.best_bound_callback = on_bound
-    status = solver.solve(model, None if enough is None else _UntilEnough(enough))
+    status = solver.solve(model)
     solved = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     return Outcome(
         status=status,
