@@ -45,8 +45,9 @@ NEARLY, IMPATIENT = 0.005, 0.25
 """Gap of the model in counts below which it is given its whole share of the time, and what it is given above."""
 REALIZE_SHARES = ((0.08, 0.1), (0.15, 0.2), (0.5, 0.5))
 """Shares of a turn's time for positions by ejection and for an exact search, first and where both were in vain."""
-NODES_SECONDS, JUDGE_SECONDS = 0.3, 0.5
-"""Time for finding nodes in which alike ones are interchangeable, and the least for proving that there are none."""
+NODES_SECONDS, GPUS_SECONDS, JUDGE_SECONDS = 0.3, 2.0, 0.5
+"""Time for finding nodes where alike ones are interchangeable, the least for GPUs in them, and the least for proving
+that there are none."""
 LEAST_SHRINKING = 0.3
 """The least time for making a conflict smaller before it is forbidden; it may take as long as the counts took."""
 FIRST_SHARE = 0.1
@@ -198,6 +199,7 @@ class Search:
         nodes = self._refuter.nodes_for(demands, replace(limits, seconds=min(limits.seconds, NODES_SECONDS)))
         if nodes is not None:
             arranged = neighbours(nodes, self._refuter.kind_of_node.tolist())
+            limits = replace(limits, seconds=min(self.remaining, max(GPUS_SECONDS, seconds)))
             draft = None if arranged is None else placer.place_on(outline, arranged, limits)
             if draft is not None:
                 self._keep(draft)
