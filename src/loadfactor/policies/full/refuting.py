@@ -145,8 +145,10 @@ class NodeModel:
         self._steps = range(min(steps, default=0), max(steps, default=-1) + 1)
         self._required = [0] * refuter.problem.horizon.steps
         self._jobs_have_nodes()
-        for service in sorted({service for service, _ in demands.needs}):
-            self._service_meets_needs(service)
+        for index, service in enumerate(refuter.problem.services):
+            inherits = service.held is not None and self._steps.start == 0
+            if inherits or any(index == needed for needed, _ in demands.needs):
+                self._service_meets_needs(index)
         self._r1_one_holder_per_gpu()
 
     def found(self, values: Sequence[int]) -> list[list[frozenset[int]]]:

@@ -170,8 +170,7 @@ class Search:
         Both ways of looking for them are given little time before either is given much.
         """
         outline = outline_of(solution.decided)
-        for share in REALIZE_SHARES:
-            fit_share, place_share = share
+        for fit_share, place_share in REALIZE_SHARES:
             self._fit(counts, solution, fit_share * seconds)
             if self._over:
                 break
@@ -179,8 +178,6 @@ class Search:
                 judged = self._judge_nodes(placer, counts, outline, place_share * seconds, turn)
                 if judged is not None:
                     return judged
-                if share < REALIZE_SHARES[-1]:  # where nodes are interchangeable the same is found sooner
-                    continue
             placed = placer.place(outline, self._limits(place_share * seconds, turn))
             if placed.draft is not None:
                 self._keep(placed.draft)
