@@ -100,6 +100,23 @@ class Placer:
         draft = draft_of(gpus, outcome.values) if outcome.solved else None
         return Placed(draft, outcome.infeasible, conflict)
 
+    def place_on(self, outline: Outline, nodes: Sequence[Sequence[frozenset[int]]], limits: Limits) -> Draft | None:
+        """Return a draft in which every job has the nodes given for it, demand by demand, or None if none is found."""
+        began = time.perf_counter()
+        model, parts = self._model(outline, self._nodes)
+        _require(model, parts, outline)
+        choices = iter(model.choices)
+        for part, wanted in zip(parts, nodes, strict=True):
+            for chosen in part:
+                usage = frozenset(node for node, _ in next(choices).usage)
+                model.model.add(chosen == wanted.count(usage))
+        outcome = solve(model.model, replace(limits, linearization=1))
+        if not outcome.solved:
+            return None
+        fine = self.within_nodes(model, outcome.values)
+        outcome = solve(fine.model, _rest(limits, began))
+        return draft_of(fine, outcome.values) if outcome.solved else None
+
     def _search(
         self, outline: Outline, maker: ChoiceMaker, limits: Limits
     ) -> tuple[GridModel, Outcome, Conflict | None]:

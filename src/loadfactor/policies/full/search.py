@@ -9,16 +9,19 @@ from functools import cached_property
 
 from loadfactor.model import Plan, Problem
 from loadfactor.policies.draft import Draft
+from loadfactor.policies.full.arranging import neighbours
 from loadfactor.policies.full.choices import ChoiceMaker, JobClass, job_classes, starts_of
 from loadfactor.policies.full.decided import Decided, give_hint
 from loadfactor.policies.full.fitting import Fitter
 from loadfactor.policies.full.model import GridModel
 from loadfactor.policies.full.neighbourhoods import Neighbourhoods
-from loadfactor.policies.full.outlines import cut_off, outline_of, whole
+from loadfactor.policies.full.outlines import cut_off, forbid, outline_of, whole
 from loadfactor.policies.full.partition import Partition
-from loadfactor.policies.full.positions import Placer
+from loadfactor.policies.full.positions import Outline, Placer
 from loadfactor.policies.full.recounting import Recounter
+from loadfactor.policies.full.refuting import Demands, Refuter
 from loadfactor.policies.full.scale import Scale
+from loadfactor.policies.full.shrinking import Shrinker
 from loadfactor.policies.full.solver import Limits, cores, solve
 from loadfactor.policies.prices import price_capacity
 from loadfactor.policies.protocol import Effort, Policy, Progress, relative_gap
@@ -40,8 +43,13 @@ NEIGHBOURHOOD_SECONDS = 0.8
 """Time limit for a few nodes planned anew."""
 NEARLY, IMPATIENT = 0.005, 0.25
 """Gap of the model in counts below which it is given its whole share of the time, and what it is given above."""
-REALIZE_SHARES = ((0.03, 0.1), (0.5, 0.5))
+REALIZE_SHARES = ((0.08, 0.1), (0.15, 0.2), (0.5, 0.5))
 """Shares of a turn's time for positions by ejection and for an exact search, first and where both were in vain."""
+NODES_SECONDS, GPUS_SECONDS, JUDGE_SECONDS = 0.3, 2.0, 0.5
+"""Time for finding nodes where alike ones are interchangeable, the least for GPUs in them, and the least for proving
+that there are none."""
+LEAST_SHRINKING = 0.3
+"""The least time for making a conflict smaller before it is forbidden; it may take as long as the counts took."""
 FIRST_SHARE = 0.1
 """The first round takes this share of the time limit for each of its parts; every further round takes twice as much."""
 
@@ -64,6 +72,8 @@ class Search:
     workers: int = 1
     began: float = field(default_factory=time.perf_counter)
     bound: float | None = None
+    count_seconds: float = 0.0
+    """What the last solution in counts took."""
 
     def run(self, name: str) -> Plan:
         """Return the best plan found, with its bound."""
@@ -145,7 +155,9 @@ class Search:
         """Solve the model in counts; return whether it is solved to the end, and its solution."""
         counts.model.clear_hints()  # type: ignore[no-untyped-call]
         give_hint(counts, self._decided_by_best(counts))
+        began = time.perf_counter()
         outcome = solve(counts.model, self._limits(seconds, turn), lambda units: self._hear(counts, units))
+        self.count_seconds = time.perf_counter() - began
         if not outcome.solved:
             return outcome.proven, None
         self._hear(counts, outcome.bound)
@@ -162,6 +174,10 @@ class Search:
             self._fit(counts, solution, fit_share * seconds)
             if self._over:
                 break
+            if self._refuter.applies:
+                judged = self._judge_nodes(placer, counts, outline, place_share * seconds, turn)
+                if judged is not None:
+                    return judged
             placed = placer.place(outline, self._limits(place_share * seconds, turn))
             if placed.draft is not None:
                 self._keep(placed.draft)
@@ -170,6 +186,30 @@ class Search:
                 cut_off(counts, outline, placed.conflict or whole(counts, outline))
                 return False
         return True
+
+    def _judge_nodes(
+        self, placer: Placer, counts: GridModel, outline: Outline, seconds: float, turn: int
+    ) -> bool | None:
+        """Return True where positions were found soon, False where it is proven that there are no nodes, else None."""
+        demands = Demands.of(self.problem, counts.classes, outline)
+        limits = replace(self._limits(max(JUDGE_SECONDS, seconds), turn), workers=1, linearization=0, quick=True)
+        nodes = self._refuter.nodes_for(demands, replace(limits, seconds=min(limits.seconds, NODES_SECONDS)))
+        if nodes is not None:
+            arranged = neighbours(nodes, self._refuter.kind_of_node.tolist())
+            limits = replace(limits, seconds=min(self.remaining, max(GPUS_SECONDS, seconds)))
+            draft = None if arranged is None else placer.place_on(outline, arranged, limits)
+            if draft is not None:
+                self._keep(draft)
+            return None if draft is None else True
+        shrinker = Shrinker(self._refuter, demands, replace(limits, linearization=1))
+        conflict = shrinker.refute(min(self.remaining, max(LEAST_SHRINKING, self.count_seconds)))
+        if conflict is not None:
+            forbid(counts, conflict)
+        return None if conflict is None else False
+
+    @cached_property
+    def _refuter(self) -> Refuter:
+        return Refuter(self.problem, job_classes(self.problem))
 
     def _fit(self, counts: GridModel, solution: Solution, seconds: float) -> None:
         """Look for a plan near a solution in counts, unless it is no better than the best plan."""
