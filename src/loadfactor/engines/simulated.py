@@ -121,6 +121,26 @@ class SimulatedEngine:
         self._carried_out.add(effect.number)
         self._carriers[type(effect)](effect)
 
+    # The truth, for checkers
+
+    def holdings(self) -> dict[int, str]:
+        """Return who really holds each GPU that is held: `job` or `service` and the id."""
+        jobs = {
+            gpu: f"job {name}"
+            for name, job in self._jobs.items()
+            for gpu in range(job.first_gpu, job.first_gpu + job.size)
+        }
+        return jobs | {gpu: f"service {name}" for name, gpu in self._replicas}
+
+    def lost_gpus(self) -> list[int]:
+        """Return the GPUs that are really lost, ascending."""
+        return sorted(self._lost)
+
+    def undelivered(self) -> list[Event]:
+        """Return the messages that are still on their way, in the order in which they would arrive."""
+        late = [message for _, _, action, message in sorted(self._heap, key=lambda each: each[:2]) if action is None]
+        return [*self._inbox, *late]
+
     # What happens by itself
 
     def _begin(self) -> None:
