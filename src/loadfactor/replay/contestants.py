@@ -14,6 +14,7 @@ from loadfactor.control.planners import (
     STRICT,
     Allocator,
     Conservative,
+    ExactTurns,
     HorizonSettings,
     InOrder,
     JobBook,
@@ -21,6 +22,7 @@ from loadfactor.control.planners import (
     ReactiveScaling,
     ServiceCurves,
     ServingRule,
+    WorthSettings,
     by_arrival,
     by_priority,
 )
@@ -55,12 +57,15 @@ class Knowledge:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a contestant is made from."""
+    """What a contestant is made from; `fast+full` lets `full` plan every `exact_minutes` for `exact_seconds`."""
 
     world: World
     knowledge: Knowledge = field(default_factory=Knowledge)
     horizon: HorizonSettings = field(default_factory=HorizonSettings)
+    worth: WorthSettings = field(default_factory=WorthSettings)
     iterations: int = 0
+    exact_minutes: float = 30.0
+    exact_seconds: float = 10.0
 
 
 def _estimator(setting: Setting) -> RuntimeEstimator:
@@ -107,9 +112,17 @@ def _conservative(name: str, serving: Callable[[World], ServingRule]) -> Make:
 
 
 def _fast(setting: Setting) -> Planner:
+    return _allocator(setting, "fast", None)
+
+
+def _fast_and_full(setting: Setting) -> Planner:
+    return _allocator(setting, "fast+full", ExactTurns(setting.exact_minutes, setting.exact_seconds))
+
+
+def _allocator(setting: Setting, name: str, exact: ExactTurns | None) -> Planner:
     book = JobBook(by_priority, _estimator(setting), setting.world.job_start_seconds)
     curves = ServiceCurves(_forecasters(setting), setting.knowledge.quantile)
-    return Allocator(book, curves, setting.horizon, setting.iterations)
+    return Allocator(book, curves, setting.horizon, setting.iterations, name, setting.worth, exact)
 
 
 Make = Callable[[Setting], Planner]
@@ -126,6 +139,7 @@ CONTESTANTS: dict[str, Make] = {
     "backfill+peak": _conservative("backfill+peak", _peak),
     "backfill+reactive": _conservative("backfill+reactive", _reactive),
     "fast": _fast,
+    "fast+full": _fast_and_full,
 }
 
 
