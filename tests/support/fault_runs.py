@@ -172,9 +172,7 @@ def _beliefs(run: FaultRun) -> Iterator[str]:
             yield f"job {job.request.id!r} is {job.phase} {job.outcome}, and the engine says {log.outcome}"
         if job.losses != log.losses:
             yield f"job {job.request.id!r} was lost {log.losses} times and the loop knows of {job.losses}"
-    believed = {
-        gpu: f"service {service.request.id}" for service in state.services for gpu in service.replicas
-    }
+    believed = {gpu: f"service {service.request.id}" for service in state.services for gpu in service.replicas}
     if believed != truth:
         yield f"the loop believes {believed}, and the engine has {truth}"
     lost = [gpu for gpu in range(len(state.lost)) if state.lost[gpu]]

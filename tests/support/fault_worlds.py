@@ -24,33 +24,34 @@ ALL_FAULTS = FaultRates(
     clock_jump_seconds=900,
 )
 CLUSTERS = {
-    "mixed nodes": ((8, 4, 4, 2, 1), "power_of_two"),
-    "whole nodes": ((4, 4, 4, 4, 4), "whole_nodes"),
-    "mixed whole nodes": ((2, 2, 2, 8, 4), "whole_nodes"),
+    "mixed nodes": ((4,) * 8 + (2, 1), "power_of_two", 8),
+    "whole nodes": ((2,) * 12, "whole_nodes", 6),
+    "mixed whole nodes": ((2, 2, 2, 8, 4), "whole_nodes", 4),
 }
+"""GPUs of every node, block sizes, and the largest job: one that finds room wherever three replicas sit."""
 
 
 def cluster_of(seed: int) -> Cluster:
     """Return one of `CLUSTERS`, each in its turn."""
-    nodes, block_sizes = list(CLUSTERS.values())[seed % len(CLUSTERS)]
+    nodes, block_sizes, _ = list(CLUSTERS.values())[seed % len(CLUSTERS)]
     named = tuple(Node(name=f"node-{index}", gpus=gpus) for index, gpus in enumerate(nodes))
     return Cluster.model_validate({"block_sizes": block_sizes, "nodes": named})
 
 
 def fault_world(seed: int, faults: FaultRates = ALL_FAULTS) -> World:
-    """Return a world of 40 jobs and two services on a small cluster; it lasts a week unless all jobs are over before."""
+    """Return a world of 40 jobs and two services on a small cluster, until all jobs are over or a week has passed."""
     rng = Random(f"world {seed}")
     cluster = cluster_of(seed)
     services = (
         ServiceRequest("chat", priority=8.0, max_swap=rng.randint(1, 4), start_seconds=rng.choice((0, 90, 700))),
-        ServiceRequest("search", priority=2.0, max_swap=rng.randint(1, 3), max_gpus=rng.randint(1, 3)),
+        ServiceRequest("search", priority=2.0, max_swap=rng.randint(1, 3), max_gpus=1, start_seconds=30),
     )
     demand = {
-        service.id: np.array([rng.choice((0, 1, 1, 2, 3)) for _ in range(rng.randint(3, 30))]) for service in services
+        service.id: np.array([rng.choice((0, 1, 1, 2)) for _ in range(rng.randint(3, 30))]) for service in services
     }
     return World(
         cluster=cluster,
-        arrivals=_arrivals(rng, cluster),
+        arrivals=_arrivals(rng, list(CLUSTERS.values())[seed % len(CLUSTERS)][2]),
         services=services,
         demand=demand,
         job_start_seconds=rng.choice((0, 1, 60)),
@@ -61,11 +62,10 @@ def fault_world(seed: int, faults: FaultRates = ALL_FAULTS) -> World:
     )
 
 
-def _arrivals(rng: Random, cluster: Cluster) -> list[Arrival]:
+def _arrivals(rng: Random, largest: int) -> list[Arrival]:
     at, arrivals = 0, []
-    largest = cluster.gpu_count // 2
     for number in range(JOBS):
-        at += int(rng.expovariate(1 / 400))
+        at += int(rng.expovariate(1 / 250))
         gpus = min(largest, 1 + int(rng.expovariate(0.4)))
         run_seconds = 1 + int(rng.expovariate(1 / 2_000))
         limit = rng.choice((None, run_seconds, 3 * run_seconds))

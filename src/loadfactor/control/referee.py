@@ -21,12 +21,22 @@ class Referee:
 
     def faults(self, decision: Decision) -> list[str]:
         """Return every breach as a sentence that begins with its rule; an empty list where all is legal."""
+        unknown = self._unknown(decision)
+        if unknown:
+            return unknown
         return [
             *self._r1_one_owner_a_gpu(decision),
             *self._r2_sizes_and_phases(decision),
             *self._r3_blocks(decision),
             *self._r4_swaps(decision),
         ]
+
+    def _unknown(self, decision: Decision) -> list[str]:
+        jobs, services = len(self.state.jobs), len(self.state.services)
+        strangers = [f"job {start.row}" for start in decision.starts if not 0 <= start.row < jobs]
+        swaps = (*decision.given, *decision.taken)
+        strangers += [f"service {swap.service}" for swap in swaps if not 0 <= swap.service < services]
+        return [f"R2: there is no {stranger}" for stranger in strangers]
 
     def _r1_one_owner_a_gpu(self, decision: Decision) -> list[str]:
         state, faults = self.state, []
@@ -72,9 +82,11 @@ class Referee:
             if not 0 <= first <= end <= len(state.owner):
                 faults.append(f"R3: job {job.request.id!r} would reach beyond the cluster")
                 continue
-            inside = state.cluster.node_of(first) == state.cluster.node_of(end - 1)
-            if inside and job.size.bit_count() > 1 and not (first in offsets and end in offsets):
+            inside = job.size <= state.cluster.nodes[state.cluster.node_of(first)].gpus
+            if inside and job.size.bit_count() > 1:
                 faults.append(f"R3: {job.size} GPUs inside a node are no power of two")
+            elif inside and state.cluster.node_of(first) != state.cluster.node_of(end - 1):
+                faults.append(f"R3: GPUs {first} to {end - 1} fit into a node and cross into the next")
             if not inside and not (first in offsets and end in offsets):
                 faults.append(f"R3: GPUs {first} to {end - 1} are not made of whole nodes")
             if not inside and state.cluster.block_sizes == "power_of_two" and job.size.bit_count() > 1:

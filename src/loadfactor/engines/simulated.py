@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -29,6 +29,9 @@ from loadfactor.engines.ledger import DemandMeter, Ledger, Use
 from loadfactor.engines.world import World
 from loadfactor.errors import LoadfactorError
 from loadfactor.model import Cluster
+
+JOB_NEWS = (JobStarted, JobEnded, JobLost, StartRefused)
+"""Messages that the loop must have before a world is over."""
 
 
 class BrokenPromiseError(LoadfactorError):
@@ -80,7 +83,8 @@ class SimulatedEngine:
         self._replicas: dict[tuple[str, int], int] = {}
         self._serving = dict.fromkeys(self.meters, 0)
         self._ready: set[tuple[str, int]] = set()
-        self._lost: set[int] = set()
+        self._lost: Counter[int] = Counter()
+        self._late_news = 0
         self._carried_out: set[int] = set()
         self._carriers: dict[type[Effect], Callable[[Any], None]] = {
             StartJob: self._start_job,
@@ -101,7 +105,7 @@ class SimulatedEngine:
     def next_event(self) -> Event | None:
         """Let time pass until something is told; None when every job is over, or the world's end has come."""
         while not self._inbox:
-            if not self._heap or (self.open_jobs == 0 and not self._jobs_on_their_way()):
+            if not self._heap or (self.open_jobs == 0 and self._late_news == 0):
                 return None
             at, _, action, message = heappop(self._heap)
             if self.world.end is not None and at >= self.world.end:
@@ -109,6 +113,7 @@ class SimulatedEngine:
                 return None
             self.now = at
             if action is None:
+                self._late_news -= isinstance(message, JOB_NEWS)
                 self._inbox.append(message)
             else:
                 action(*message)
@@ -229,12 +234,12 @@ class SimulatedEngine:
         self._tell(GpusLost(self._faults.stamp(self.now), gpus, self._numbered))
 
     def _regain(self, gpus: tuple[int, ...]) -> None:
-        self._lost.difference_update(gpus)
-        for gpu in gpus:
-            if self.ledger.use(gpu) is Use.LOST:
-                self.ledger.turn(gpu, gpu + 1, Use.IDLE, self.now)
+        self._lost -= Counter(gpus)
+        back = tuple(gpu for gpu in gpus if gpu not in self._lost)  # what failed twice is back when both are repaired
+        for gpu in back:
+            self.ledger.turn(gpu, gpu + 1, Use.IDLE, self.now)
         self._numbered += 1
-        self._tell(GpusBack(self._faults.stamp(self.now), gpus, self._numbered))
+        self._tell(GpusBack(self._faults.stamp(self.now), back, self._numbered))
 
     def _stop_serving(self, service_id: str, gpu: int) -> None:
         if (service_id, gpu) in self._ready:
@@ -260,7 +265,7 @@ class SimulatedEngine:
     def _why_not(self, block: range) -> str:
         if self._faults.refuses():
             return "the node did not answer"
-        if not self._lost.isdisjoint(block):
+        if any(gpu in self._lost for gpu in block):
             return "a GPU of the block is lost"
         if any(self.ledger.use(gpu) is not Use.IDLE for gpu in block):
             return "a GPU of the block is in use"
@@ -292,9 +297,6 @@ class SimulatedEngine:
 
     # Time and messages
 
-    def _jobs_on_their_way(self) -> bool:
-        return any(action is None for _, _, action, _ in self._heap[:1])
-
     def _schedule(self, at: int, action: Callable[..., None], *message: Any) -> None:
         self._push(at, action, message)
 
@@ -303,6 +305,7 @@ class SimulatedEngine:
             if at <= self.now:
                 self._inbox.append(event)
             else:
+                self._late_news += isinstance(event, JOB_NEWS)
                 self._push(at, None, event)
 
     def _push(self, at: int, action: Callable[..., None] | None, message: Any) -> None:

@@ -32,7 +32,7 @@ def best_free_block(
     begin, length = NOWHERE, 0
     whole = False
     for node in range(nodes):
-        if first_of_node[node + 1] - first_of_node[node] >= size:
+        if first_of_node[node + 1] - first_of_node[node] >= size and size & (size - 1) == 0:
             whole = True
     if whole:
         for node in range(nodes):
@@ -90,7 +90,7 @@ def first_free_block(free_at: Floats, size: int, first_of_node: Ints) -> tuple[f
     inside = False
     for node in range(nodes):
         last = first_of_node[node + 1] - size
-        if last < first_of_node[node]:
+        if last < first_of_node[node] or size & (size - 1) != 0:
             continue
         inside = True
         for gpu in range(first_of_node[node], last + 1):
