@@ -64,8 +64,9 @@ class Referee:
                 faults.append(f"R2: job {job.request.id!r} gets {job.size} GPUs and asks for {job.request.gpus}")
         for service in state.services:
             given = sum(swap.service == service.row for swap in decision.given)
+            taken = sum(swap.service == service.row for swap in decision.taken)
             most = service.request.max_gpus
-            if most is not None and given and service.held() + given > most:
+            if most is not None and given and service.held() + given - taken > most:
                 faults.append(f"R2: service {service.request.id!r} gets more than its {most} GPUs")
         for swap in decision.taken:
             replica = state.services[swap.service].replicas.get(swap.gpu)

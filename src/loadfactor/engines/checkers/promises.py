@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, ClassVar
 
 from loadfactor.engines.checkers.story import Entry, Facts, Story
 
@@ -50,14 +50,14 @@ class Promises:
     def read(self, entry: Entry) -> None:
         """Read one line."""
         self._entry = entry
-        readers: dict[str, Callable[[Fields], None]] = self._TOLD if entry.told else self._WANTED
+        readers: dict[str, Callable[[Promises, Fields], None]] = self._TOLD if entry.told else self._WANTED
         if entry.told:
             self._now = max(self._now, entry.fields["at"])
         else:
             self._expect(entry.fields["number"] == self._number + 1, "the number does not count up")
             self._number = entry.fields["number"]
         if entry.kind in readers:
-            readers[entry.kind](self, entry.fields)  # type: ignore[call-arg]
+            readers[entry.kind](self, entry.fields)
 
     def _expect(self, true: bool, complaint: str) -> None:
         if not true:
@@ -168,7 +168,7 @@ class Promises:
                 return first + size in self._offsets and (power or self.facts.whole_nodes)
         return False
 
-    _TOLD = {
+    _TOLD: ClassVar = {
         "JobSubmitted": _submit,
         "JobCancelled": _cancel,
         "JobEnded": _let_go,
@@ -180,7 +180,7 @@ class Promises:
         "NodeDrained": _drain,
         "NodeResumed": _drain,
     }
-    _WANTED = {
+    _WANTED: ClassVar = {
         "StartJob": _start_job,
         "CancelJob": _cancel_job,
         "StartReplica": _start_replica,

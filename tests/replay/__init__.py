@@ -1,0 +1,1 @@
+"""The replay: the whole loop in virtual worlds, with everything going wrong."""
