@@ -25,6 +25,7 @@ from loadfactor.control.planners import (
     WorthSettings,
     by_arrival,
     by_priority,
+    load_planners,
 )
 from loadfactor.engines import World
 from loadfactor.errors import InputError
@@ -144,9 +145,10 @@ CONTESTANTS: dict[str, Make] = {
 
 
 def make_planner(name: str, setting: Setting) -> Planner:
-    """Return a fresh planner; raise `InputError` for a name that is not in `CONTESTANTS`."""
+    """Return a fresh planner, its code loaded; raise `InputError` for a name that is not in `CONTESTANTS`."""
     if name not in CONTESTANTS:
         raise InputError.of(
             "policy", f"{name!r} is none that can be replayed", f"choose among {', '.join(CONTESTANTS)}"
         )
+    load_planners()
     return CONTESTANTS[name](setting)

@@ -6,6 +6,7 @@ from loadfactor.control.planners.book import JobBook, by_arrival, by_priority
 from loadfactor.control.planners.conservative import Conservative
 from loadfactor.control.planners.exact import ExactTurns
 from loadfactor.control.planners.horizon import HorizonSettings
+from loadfactor.control.planners.loading import load_planners
 from loadfactor.control.planners.placing import EASY, STRICT
 from loadfactor.control.planners.serving import PeakReservation, ReactiveScaling, ServingRule
 from loadfactor.control.planners.steady import Steady, safe_planner
@@ -28,5 +29,6 @@ __all__ = [
     "WorthSettings",
     "by_arrival",
     "by_priority",
+    "load_planners",
     "safe_planner",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,6 +12,7 @@ from loadfactor.control.decision import Decision, JobStart, Swap
 from loadfactor.control.planners.book import JobBook
 from loadfactor.control.planners.exact import ExactTurns
 from loadfactor.control.planners.horizon import HorizonSettings, RollingHorizon
+from loadfactor.control.planners.placing import NOWHERE, best_free_block
 from loadfactor.control.planners.worth import Worth, WorthSettings
 from loadfactor.control.records import ServiceRecord
 from loadfactor.control.state import ClusterState
@@ -93,6 +96,11 @@ class Allocator:
         if not first and not len(rows):
             return Decision()
         rows, worth = self._dearest_first(rows, state)
+        fitting = self.book.columns.size.of(rows) <= largest_free_block(state)
+        if not first and not fitting.any():
+            return Decision()
+        fitting[: self.settings.depth] = True
+        rows, worth = rows[fitting], worth[fitting]
         demand = self._demand(state, first)
         free_at = self.book.free_at(state)
         if first:
@@ -149,3 +157,14 @@ class Allocator:
                 decision.starts.append(JobStart(row, gpu))
                 usable[gpu : gpu + size] = False
         return decision
+
+
+def largest_free_block(state: ClusterState) -> int:
+    """Return the largest admissible block that is free at this moment, 0 where none is."""
+    free_at = np.where(state.usable(), 0.0, np.inf)
+    first_of_node = np.array(state.cluster.node_offsets, dtype=np.int64)
+    sizes = state.block_sizes.sizes
+    found = bisect_left(
+        sizes, True, key=lambda size: best_free_block(free_at, 0.0, size, first_of_node, 0, 0, False) == NOWHERE
+    )
+    return sizes[found - 1] if found else 0

@@ -18,14 +18,17 @@ Floats = npt.NDArray[np.float64]
 STARVING = 1e6
 """What the priority of a job past its bound is multiplied by: it is planned before every other."""
 LEAST_FACTOR = 1e-3
+EARLY = 0.5
+"""Share of the starvation bound after which a job goes before all others: its block must still become free."""
 
 
 @dataclass(frozen=True)
 class WorthSettings:
     """What counts beside priority; everything is off by default.
 
-    `ageing_per_hour` is added to a job's priority for every hour that it has waited. A job that waits more than
-    `starvation_hours` past its fair start is planned before all others; its fair start is when the work that was
+    `ageing_per_hour` is added to a job's priority for every hour that it has waited. So that no job
+    waits more than `starvation_hours` past its fair start, it is planned before all others once half of that is over (a
+    bound that is aimed at: nobody is interrupted for it); its fair start is when the work that was
     there before it would be done if all GPUs that services leave worked on it without a gap. `shares` are the accounts'
     weights, 1 for those that are not named; an account that used u times its share within about
     `share_half_life_hours` has the worth of its jobs multiplied by 2^-u, as in the classic fair-share factor of Slurm's
@@ -77,7 +80,8 @@ class Worth:
         if settings.shares:
             worth = worth * self._factors(state)[self._account.of(rows)]
         if settings.starvation_hours is not None:
-            starving = now > self.fair_start.of(rows) + settings.starvation_hours * SECONDS_PER_HOUR
+            patience = EARLY * settings.starvation_hours * SECONDS_PER_HOUR
+            starving = now > self.fair_start.of(rows) + patience
             worth = np.where(starving, STARVING / np.maximum(1.0, self.fair_start.of(rows) / SECONDS_PER_HOUR), worth)
         return worth
 
