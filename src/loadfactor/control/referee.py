@@ -68,6 +68,9 @@ class Referee:
             most = service.request.max_gpus
             if most is not None and given and service.held() + given - taken > most:
                 faults.append(f"R2: service {service.request.id!r} gets more than its {most} GPUs")
+        for gpu, times in Counter(swap.gpu for swap in decision.taken).items():
+            if times > 1:
+                faults.append(f"R2: GPU {gpu} is taken away {times} times")
         for swap in decision.taken:
             replica = state.services[swap.service].replicas.get(swap.gpu)
             if replica is None or replica.phase is ReplicaPhase.STOPPING:
@@ -81,8 +84,7 @@ class Referee:
             job = state.jobs[start.row]
             first, end = start.first_gpu, start.first_gpu + job.size
             if not 0 <= first <= end <= len(state.owner):
-                faults.append(f"R3: job {job.request.id!r} would reach beyond the cluster")
-                continue
+                continue  # R1 says that those GPUs do not exist
             inside = job.size <= state.cluster.nodes[state.cluster.node_of(first)].gpus
             if inside and job.size.bit_count() > 1:
                 faults.append(f"R3: {job.size} GPUs inside a node are no power of two")

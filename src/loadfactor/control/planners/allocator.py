@@ -144,8 +144,8 @@ class Allocator:
         decision = Decision()
         usable = state.usable()
         left = [state.swaps_left(service) for service in state.services]
-        room = [each.request.max_gpus or len(usable) for each in state.services]
-        room = [most - service.held() for most, service in zip(room, state.services, strict=True)]
+        most = [len(usable) if each.request.max_gpus is None else each.request.max_gpus for each in state.services]
+        room = [limit - service.held() for limit, service in zip(most, state.services, strict=True)]
         present = layout.changes[layout.changes[:, 1] == 0].tolist()
         for service, _, gpu, given in sorted(present, key=lambda change: change[3]):
             fits = room[service] > 0 and usable[gpu] if given > 0 else first
