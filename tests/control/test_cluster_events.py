@@ -22,7 +22,7 @@ from loadfactor.control.records import JobPhase, ReplicaPhase
 from loadfactor.control.state import FREE, owner_of_service
 from tests.support.control import Bench
 
-CHANGED = ([GridChanged()], [])
+CHANGED: tuple[list[object], list[object]] = ([GridChanged()], [])
 NOTHING: tuple[list[object], list[object]] = ([], [])
 
 

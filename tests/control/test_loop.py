@@ -105,7 +105,7 @@ STORIES = {
 @pytest.mark.parametrize("kind", ["late", "raising", "illegal", "without sense"])
 def test_a_planner_that_fails_is_replaced_told_of_and_asked_again(kind: str) -> None:
     decide, story = STORIES[kind]
-    stage = Stage(decide)  # type: ignore[arg-type]
+    stage = Stage(decide)
     stage.loop.step(DemandMeasured(5, {"chat": 2}))
     stage.clock.seconds = 3.0 if kind == "late" else 0.5
     effects = stage.submit()

@@ -102,7 +102,7 @@ def _two_starts_at_once(loop: ControlLoop) -> None:
 
 
 def _blind_referee(loop: ControlLoop) -> None:
-    decide, loop.referee.faults = loop.planner.decide, lambda _: []  # type: ignore[method-assign]
+    decide, loop.referee.faults = loop.planner.decide, lambda decision: []  # type: ignore[method-assign]
 
     def greedy(state: ClusterState, now: int) -> Decision:
         decision = decide(state, now)

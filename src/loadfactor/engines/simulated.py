@@ -72,7 +72,8 @@ class SimulatedEngine:
         self.logs = {arrival.job.id: JobLog() for arrival in world.arrivals}
         self.alarms: list[RaiseAlarm] = []
         self.open_jobs = len(world.arrivals)
-        self._end = world.begin + world.last_step() * world.step_seconds
+        last = world.begin + world.last_step() * world.step_seconds
+        self._end = last if world.end is None else world.end
         self._run_seconds = {arrival.job.id: arrival.run_seconds for arrival in world.arrivals}
         self._asked = {arrival.job.id: arrival.job.gpus for arrival in world.arrivals}
         self._start_seconds = {service.id: service.start_seconds for service in world.services}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, ClassVar
@@ -50,7 +50,7 @@ class Promises:
     def read(self, entry: Entry) -> None:
         """Read one line."""
         self._entry = entry
-        readers: dict[str, Callable[[Promises, Fields], None]] = self._TOLD if entry.told else self._WANTED
+        readers: Mapping[str, Callable[[Promises, Fields], None]] = self._TOLD if entry.told else self._WANTED
         if entry.told:
             self._now = max(self._now, entry.fields["at"])
         else:

@@ -35,7 +35,8 @@ class Recount:
 
     def seconds(self) -> list[int]:
         """Return the GPU-seconds of every use, in the order of the constants above."""
-        return np.bincount(self.grid.ravel(), minlength=8).tolist()
+        seconds: list[int] = np.bincount(self.grid.ravel(), minlength=8).tolist()
+        return seconds
 
 
 def recount(story: Story, facts: Facts, end: int) -> Recount:
