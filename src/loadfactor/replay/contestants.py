@@ -64,7 +64,7 @@ class Setting:
     knowledge: Knowledge = field(default_factory=Knowledge)
     horizon: HorizonSettings = field(default_factory=HorizonSettings)
     worth: WorthSettings = field(default_factory=WorthSettings)
-    iterations: int = 0
+    iterations: int = 12
     exact_minutes: float = 30.0
     exact_seconds: float = 10.0
 

@@ -29,13 +29,16 @@ class ServiceCurves:
 
     def __init__(self, forecasters: dict[str, DemandForecaster], quantile: float) -> None:
         self.forecasters, self.quantile = forecasters, quantile
-        self._step_at = -1
+        self._step_at = self._observed_at = -1
         self._curves: Ints = np.empty((0, 0), dtype=np.int64)
 
     def notice(self, change: Change, state: ClusterState) -> None:
-        """Let the forecasters observe the step that is over."""
+        """Let the forecasters observe the step that is over; what was overtaken by newer news comes too late."""
         if isinstance(change, DemandIsKnown):
             self._step_at = -1
+            if change.at <= self._observed_at:
+                return
+            self._observed_at = change.at
             for name, demand in change.demand.items():
                 if name in self.forecasters:
                     self.forecasters[name].observe(change.at - state.step_seconds, float(demand))

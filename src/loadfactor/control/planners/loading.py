@@ -27,6 +27,6 @@ def load_planners() -> None:
         horizon = RollingHorizon(state, HorizonSettings(steps=depth))
         Search(horizon.instance(state, rows, columns, np.ones(1), free_at, None), 0).run(Budget(0.0, 0.0, 0))
     start_in_order(
-        EASY, rows, 1, columns.size.numbers, columns.run_seconds.numbers, columns.ready_at.numbers, free_at, 0.0,
+        EASY, rows, columns.size.numbers, columns.run_seconds.numbers, columns.ready_at.numbers, free_at, 0.0,
         np.array([0, 2], dtype=np.int64), np.empty((1, 2), dtype=np.int64),
     )  # fmt: skip
