@@ -136,6 +136,7 @@ def _judge(run: FaultRun, facts: Facts) -> None:
     promises = Promises(facts)
     run.complaints += promises.read_all(run.story)
     run.complaints += [f"job {job!r} is lost" for job in facts.asked.keys() - promises.closed]
+    run.complaints += [alarm.text for alarm in run.engine.alarms if "s are allowed" not in alarm.text]
     run.complaints += _books(run, facts)
     run.complaints += _beliefs(run)
 
