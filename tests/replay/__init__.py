@@ -1,1 +1,1 @@
-"""The replay: the whole loop in virtual worlds, with everything going wrong."""
+"""Tests of the replay."""
