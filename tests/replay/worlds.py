@@ -24,14 +24,20 @@ def small_world(
     start_quarters: int = 0,
     end_quarters: int | None = None,
 ) -> World:
-    """Return a world with one node, jobs (quarter of submission, GPUs, quarters of run, priority) and hourly demand."""
+    """Return a world with jobs (quarter of submission, GPUs, quarters of run, priority) and hourly demand.
+
+    Its GPUs are one node where their number is a power of two, and nodes of their own otherwise: a job may have all of
+    them (R3).
+    """
     arrivals = [
         Arrival(at * QUARTER, JobRequest(f"job-{index}", size, priority=priority), run * QUARTER)
         for index, (at, size, run, priority) in enumerate(sorted(jobs))
     ]
     curves = demand or {}
+    sizes = [gpus] if gpus.bit_count() == 1 else [1] * gpus
+    nodes = [Node(name=f"node-{index}", gpus=size) for index, size in enumerate(sizes)]
     return World(
-        cluster=Cluster(nodes=(Node(name="a", gpus=gpus),), block_sizes="whole_nodes"),
+        cluster=Cluster(nodes=tuple(nodes), block_sizes="whole_nodes"),
         arrivals=arrivals,
         services=[ServiceRequest(name, priority, max_swap=2 * gpus) for name, (priority, _) in curves.items()],
         demand={name: np.array(curve, dtype=np.int64) for name, (_, curve) in curves.items()},
@@ -54,7 +60,7 @@ def small_worlds(draw: st.DrawFn) -> World:
 
 
 def block_of(gpus: int, of: int) -> int:
-    """Return the smallest block that holds `gpus`: a power of two of GPUs, or the whole node."""
+    """Return the smallest block that holds `gpus`: a power of two of GPUs, or all of them."""
     return min(size for size in (1, 2, 4, 8, of) if gpus <= size <= of)
 
 

@@ -61,14 +61,14 @@ class StartRefused(HappenedEvent, frozen=True):
 
 
 class PriorityChanged(HappenedEvent, frozen=True):
-    """A job that waits has another priority."""
+    """A job has another priority; one that holds its block has it when it waits again."""
 
     job_id: str
     priority: float
 
 
 class DemandMeasured(HappenedEvent, frozen=True):
-    """The GPUs that services needed during the step that ended at `at`, by service."""
+    """The GPUs that services needed during the step that ended at `at`, by service; the latest `at` counts."""
 
     demand: dict[str, int]
 

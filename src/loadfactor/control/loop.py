@@ -9,7 +9,7 @@ from loadfactor.control.changes import Change
 from loadfactor.control.decision import Decision, Planner
 from loadfactor.control.effects import Effect
 from loadfactor.control.events import Event
-from loadfactor.control.machine import Machine
+from loadfactor.control.machine import RETRY_SECONDS, Machine
 from loadfactor.control.referee import Referee
 from loadfactor.control.state import ClusterState
 
@@ -30,7 +30,8 @@ class ControlLoop:
     """Plans after every event that changes something, judges each decision, and falls back to a safe planner.
 
     `clock` measures how long a decision takes, and nothing else; all that is decided depends on events alone. `safe`
-    answers where `planner` is late, raises or decides what is illegal; an alarm says so.
+    answers where `planner` is late, raises or decides what is illegal; an alarm says so, and while jobs wait a timer
+    asks `planner` again, even if nothing else happens.
     """
 
     def __init__(
@@ -47,29 +48,39 @@ class ControlLoop:
         self.planner, self.safe = planner, safe
         self.clock, self.deadline_seconds = clock, deadline_seconds
         self.record = LoopRecord()
+        self._asked_again_at = state.now
 
     def step(self, event: Event) -> list[Effect]:
         """Take in what happened, decide, and return what is to be done."""
         changes, effects = self.machine.handle(event)
-        self._tell(changes)
+        effects += self._tell(changes)
         if not changes:
             return effects
         decision, alarms = self._decide()
         changes, wanted = self.machine.apply(decision)
-        self._tell(changes)
-        return [*effects, *alarms, *wanted]
+        return [*effects, *alarms, *wanted, *self._tell(changes)]
 
-    def _tell(self, changes: list[Change]) -> None:
-        for change in changes:
-            self.planner.notice(change, self.state)
-            self.safe.notice(change, self.state)
+    def _tell(self, changes: list[Change]) -> list[Effect]:
+        return [
+            alarm
+            for change in changes
+            for alarm in (*self._tell_one(self.planner, change), *self._tell_one(self.safe, change))
+        ]
+
+    def _tell_one(self, planner: Planner, change: Change) -> list[Effect]:
+        try:
+            planner.notice(change, self.state)
+        except Exception as error:  # noqa: BLE001 - whatever a planner does, the cluster goes on
+            self.record.illegal += 1
+            return [self.machine.alarm(f"planner {planner.name!r} {_told(error)} when told of {type(change).__name__}")]
+        return []
 
     def _decide(self) -> tuple[Decision, list[Effect]]:
         began = self.clock()
         try:
             decision, trouble = self.planner.decide(self.state, self.state.now), ""
         except Exception as error:  # noqa: BLE001 - whatever a planner does, the cluster goes on
-            decision, trouble = Decision(), f"raised {type(error).__name__}: {error}"
+            decision, trouble = Decision(), _told(error)
             self.record.illegal += 1
         seconds = self.clock() - began
         self.record.decision_seconds.append(seconds)
@@ -82,10 +93,26 @@ class ControlLoop:
         return (self._fall_back(trouble)) if trouble else (decision, [])
 
     def _fall_back(self, trouble: str) -> tuple[Decision, list[Effect]]:
-        alarm = self.machine.alarm(f"planner {self.planner.name!r} {trouble}; {self.safe.name!r} decided instead")
-        decision = self.safe.decide(self.state, self.state.now)
-        faults = self.referee.faults(decision)
-        if not faults:
-            return decision, [alarm]
-        both = self.machine.alarm(f"{self.safe.name!r} is illegal too, and nothing was started: {'; '.join(faults)}")
-        return Decision(), [alarm, both]
+        alarms: list[Effect] = []
+        alarms.append(
+            self.machine.alarm(f"planner {self.planner.name!r} {trouble}; {self.safe.name!r} decided instead")
+        )
+        decision, trouble = self._ask_safe()
+        if trouble:
+            alarms.append(self.machine.alarm(f"{self.safe.name!r} {trouble} too, and nothing was done"))
+        if self.state.waiting and self.state.now >= self._asked_again_at:
+            self._asked_again_at = self.state.now + RETRY_SECONDS
+            alarms.append(self.machine.timer(self._asked_again_at))
+        return decision, alarms
+
+    def _ask_safe(self) -> tuple[Decision, str]:
+        try:
+            decision = self.safe.decide(self.state, self.state.now)
+            faults = self.referee.faults(decision)
+        except Exception as error:  # noqa: BLE001
+            return Decision(), _told(error)
+        return (Decision(), "is illegal: " + "; ".join(faults)) if faults else (decision, "")
+
+
+def _told(error: Exception) -> str:
+    return f"raised {type(error).__name__}: {error}"

@@ -110,7 +110,11 @@ class Machine:
         if event.job.id in self.state.row_of_job:
             return
         job = self.state.add(event.job, event.at)
-        if job.phase is JobPhase.WAITING:
+        if event.job.id in self.state.cancelled_unseen:
+            self.state.cancelled_unseen.remove(event.job.id)
+            self._over(job, event.at)
+            job.outcome, job.cancelled = "cancelled", True
+        elif job.phase is JobPhase.WAITING:
             self._changes.append(JobWaits(job))
         else:
             largest = self.state.block_sizes.sizes[-1]
@@ -119,7 +123,10 @@ class Machine:
 
     def _cancel(self, event: JobCancelled) -> None:
         job = self._job(event.job_id)
-        if job is None or job.phase is JobPhase.OVER:
+        if job is None:  # this has overtaken the submission
+            self.state.cancelled_unseen.add(event.job_id)
+            return
+        if job.phase is JobPhase.OVER:
             return
         if job.phase in HOLDING:
             if not job.cancelled:
@@ -167,11 +174,14 @@ class Machine:
 
     def _reprioritise(self, event: PriorityChanged) -> None:
         job = self._job(event.job_id)
-        if job is None or job.phase is not JobPhase.WAITING:
+        if job is None:
             return
-        self._changes.append(JobLeftQueue(job))
-        job.priority = event.priority
-        self._changes.append(JobWaits(job))
+        waits = job.phase is JobPhase.WAITING
+        if waits:
+            self._changes.append(JobLeftQueue(job))
+        job.priority = event.priority  # one that holds its block has it when it waits again
+        if waits:
+            self._changes.append(JobWaits(job))
 
     def _over(self, job: JobRecord, at: int) -> None:
         self.state.finish(job, at)
@@ -187,10 +197,14 @@ class Machine:
     # Services
 
     def _measure(self, event: DemandMeasured) -> None:
+        newer: dict[str, int] = {}
         for name, demand in event.demand.items():
-            if name in self.state.row_of_service:
-                self.state.services[self.state.row_of_service[name]].demand = demand
-        self._changes.append(DemandIsKnown(event.at, event.demand))
+            service = self._service(name)
+            if service is not None and service.measured_at < event.at:
+                service.demand, service.measured_at = demand, event.at
+                newer[name] = demand
+        if newer:
+            self._changes.append(DemandIsKnown(event.at, newer))
 
     def _make_ready(self, event: ReplicaReady) -> None:
         service = self._service(event.service_id)
@@ -217,7 +231,7 @@ class Machine:
 
     def _newer(self, gpus: tuple[int, ...], number: int) -> list[int]:
         """Return the GPUs of which nothing newer is known, and note that `number` is now the newest."""
-        newer = [gpu for gpu in gpus if self.state.told[gpu] < number]
+        newer = [gpu for gpu in gpus if 0 <= gpu < len(self.state.told) and self.state.told[gpu] < number]
         self.state.told[newer] = number
         return newer
 
@@ -228,8 +242,9 @@ class Machine:
         self._mark(self.state.drained, event.node, False)
 
     def _mark(self, mask: Mask, node: int, mark: bool) -> None:
-        mask[self.state.gpus_of_node(node)] = np.bool_(mark)
-        self._changes.append(GridChanged())
+        if 0 <= node < len(self.state.cluster.nodes):
+            mask[self.state.gpus_of_node(node)] = np.bool_(mark)
+            self._changes.append(GridChanged())
 
     def _wake(self, event: TimerFired) -> None:
         self._changes.append(GridChanged())

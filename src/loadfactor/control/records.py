@@ -69,12 +69,13 @@ class Replica(Struct):
 
 
 class ServiceRecord(Struct):
-    """A service, its replicas by GPU, the demand last measured, and the swaps of the step that began at `step_at`."""
+    """A service, its replicas by GPU, the demand measured at `measured_at`, and the swaps of the step at `step_at`."""
 
     row: int
     request: ServiceRequest
     replicas: dict[int, Replica] = {}
     demand: int = 0
+    measured_at: int = NEVER
     attempts: int = 0
     step_at: int = NEVER
     swaps: int = 0

@@ -21,12 +21,22 @@ class Referee:
 
     def faults(self, decision: Decision) -> list[str]:
         """Return every breach as a sentence that begins with its rule; an empty list where all is legal."""
+        unknown = self._unknown(decision)
+        if unknown:
+            return unknown
         return [
             *self._r1_one_owner_a_gpu(decision),
             *self._r2_sizes_and_phases(decision),
             *self._r3_blocks(decision),
             *self._r4_swaps(decision),
         ]
+
+    def _unknown(self, decision: Decision) -> list[str]:
+        jobs, services = len(self.state.jobs), len(self.state.services)
+        strangers = [f"job {start.row}" for start in decision.starts if not 0 <= start.row < jobs]
+        swaps = (*decision.given, *decision.taken)
+        strangers += [f"service {swap.service}" for swap in swaps if not 0 <= swap.service < services]
+        return [f"R2: there is no {stranger}" for stranger in strangers]
 
     def _r1_one_owner_a_gpu(self, decision: Decision) -> list[str]:
         state, faults = self.state, []
@@ -54,9 +64,13 @@ class Referee:
                 faults.append(f"R2: job {job.request.id!r} gets {job.size} GPUs and asks for {job.request.gpus}")
         for service in state.services:
             given = sum(swap.service == service.row for swap in decision.given)
+            taken = sum(swap.service == service.row for swap in decision.taken)
             most = service.request.max_gpus
-            if most is not None and given and service.held() + given > most:
+            if most is not None and given and service.held() + given - taken > most:
                 faults.append(f"R2: service {service.request.id!r} gets more than its {most} GPUs")
+        for gpu, times in Counter(swap.gpu for swap in decision.taken).items():
+            if times > 1:
+                faults.append(f"R2: GPU {gpu} is taken away {times} times")
         for swap in decision.taken:
             replica = state.services[swap.service].replicas.get(swap.gpu)
             if replica is None or replica.phase is ReplicaPhase.STOPPING:
@@ -70,11 +84,12 @@ class Referee:
             job = state.jobs[start.row]
             first, end = start.first_gpu, start.first_gpu + job.size
             if not 0 <= first <= end <= len(state.owner):
-                faults.append(f"R3: job {job.request.id!r} would reach beyond the cluster")
-                continue
-            inside = state.cluster.node_of(first) == state.cluster.node_of(end - 1)
-            if inside and job.size.bit_count() > 1 and not (first in offsets and end in offsets):
+                continue  # R1 says that those GPUs do not exist
+            inside = job.size <= state.cluster.nodes[state.cluster.node_of(first)].gpus
+            if inside and job.size.bit_count() > 1:
                 faults.append(f"R3: {job.size} GPUs inside a node are no power of two")
+            elif inside and state.cluster.node_of(first) != state.cluster.node_of(end - 1):
+                faults.append(f"R3: GPUs {first} to {end - 1} fit into a node and cross into the next")
             if not inside and not (first in offsets and end in offsets):
                 faults.append(f"R3: GPUs {first} to {end - 1} are not made of whole nodes")
             if not inside and state.cluster.block_sizes == "power_of_two" and job.size.bit_count() > 1:

@@ -51,7 +51,7 @@ class BlockSizes:
         inside = {1 << power for power in range(max(nodes).bit_length())}
         alike = len(set(nodes)) == 1
         firsts = range(1 if alike else len(nodes))
-        spans = {size for first in firsts for size in accumulate(nodes[first:])}
+        spans = {size for first in firsts for size in list(accumulate(nodes[first:]))[1:]}
         whole = {size for size in spans if cluster.block_sizes == "whole_nodes" or size.bit_count() == 1}
         self.sizes: tuple[int, ...] = tuple(sorted(inside | whole))
 

@@ -43,7 +43,7 @@ class ClusterState:
     `owner` (N,) is the row of the job that holds a GPU, `FREE`, or `owner_of_service`; `lost` (N,) marks GPUs that
     failed and `drained` (N,) those of drained nodes, which go on with what they have and take nothing new. `stopping`
     (N,) marks GPUs whose replica is on its way out, and `told` (N,) is the number of the newest event about the
-    presence of each GPU.
+    presence of each GPU. `cancelled_unseen` are the ids of jobs that were taken back before they were submitted.
     """
 
     def __init__(self, cluster: Cluster, services: Iterable[ServiceRequest], step_seconds: int, now: int = 0) -> None:
@@ -53,6 +53,7 @@ class ClusterState:
         self.now = now
         self.jobs: list[JobRecord] = []
         self.row_of_job: dict[str, int] = {}
+        self.cancelled_unseen: set[str] = set()
         self.services = [ServiceRecord(row, request) for row, request in enumerate(services)]
         self.row_of_service = {record.request.id: record.row for record in self.services}
         self.owner: Owners = np.full(cluster.gpu_count, FREE, dtype=np.int64)
@@ -184,9 +185,9 @@ class ClusterState:
                 mark = owner_of_service(service.row)
                 self._claim(owner, slice(gpu, gpu + 1), mark, f"service {service.request.id!r}")
                 if replica.phase is ReplicaPhase.STOPPING:
-                    stopping.discard(gpu)
+                    stopping ^= {gpu}
         if stopping:
-            raise BrokenStateError(f"GPUs {sorted(stopping)} are marked as stopping, and no replica there is")
+            raise BrokenStateError(f"of GPUs {sorted(stopping)}, mark and replica do not agree on who is stopping")
         if waiting != self.waiting:
             raise BrokenStateError(f"{waiting} jobs wait, and {self.waiting} are counted")
         wrong = np.flatnonzero(owner != self.owner)
@@ -200,6 +201,7 @@ class ClusterState:
             "now": self.now,
             "step_seconds": self.step_seconds,
             "effects": self.effects,
+            "cancelled_unseen": sorted(self.cancelled_unseen),
             "cluster": self.cluster.model_dump(mode="json", by_alias=True, exclude_defaults=True),
             "jobs": msgspec.to_builtins(self.jobs),
             "services": msgspec.to_builtins(self.services, str_keys=True),
@@ -213,6 +215,7 @@ class ClusterState:
         """Return the state that `to_document` described, its invariants checked."""
         state = cls(Cluster.model_validate(document["cluster"]), (), document["step_seconds"], document["now"])
         state.effects = document["effects"]
+        state.cancelled_unseen = set(document["cancelled_unseen"])
         state.jobs = msgspec.convert(document["jobs"], list[JobRecord])
         state.row_of_job = {job.request.id: job.row for job in state.jobs}
         state.services = msgspec.convert(document["services"], list[ServiceRecord], strict=False)

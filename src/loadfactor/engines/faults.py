@@ -40,11 +40,11 @@ class Faults:
     """Draws what goes wrong; the same seed and the same questions give the same faults."""
 
     def __init__(self, rates: FaultRates, seed: int) -> None:
-        self.rates = rates
+        self.rates, self.seed = rates, seed
         self._losses = Random(f"losses {seed}")  # noqa: S311 - faults of a virtual world
         self._messages = Random(f"messages {seed}")  # noqa: S311
         self._starts = Random(f"starts {seed}")  # noqa: S311
-        self._clock = Random(f"clock {seed}")  # noqa: S311
+        self._clock = Random()  # noqa: S311
 
     def losses(self, cluster: Cluster, begin: int, end: int) -> list[NodeLoss]:
         """Return the failures in [begin, end), by time: a whole node in half of them, one GPU otherwise."""
@@ -83,6 +83,6 @@ class Faults:
         most = self.rates.clock_jump_seconds
         if not most:
             return at
-        self._clock.seed(f"clock {at // SECONDS_PER_HOUR} {most}")
+        self._clock.seed(f"clock {self.seed} {at // SECONDS_PER_HOUR}")
         wrong = self._clock.random() < 0.125
         return max(0, at + self._clock.randint(-most, most)) if wrong else at

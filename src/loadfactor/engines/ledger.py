@@ -102,16 +102,17 @@ class DemandMeter:
         self.met += seconds * min(self.demand, self.serving)
         self.unmet += seconds * max(0, self.demand - self.serving)
         self.spare += seconds * max(0, self.serving - self.demand)
+        if seconds:
+            self._watch(at)
         self._since = at
         self.demand = self.demand if demand is None else demand
         self.serving = self.serving if serving is None else serving
-        self._watch(at)
 
     def _watch(self, at: int) -> None:
-        short = self.demand > self.serving
-        if self._short_since is not None:
-            self.longest_shortfall_seconds = max(self.longest_shortfall_seconds, at - self._short_since)
-        if not short:
+        """Note whether demand was missed since the last turn: what lasts no second neither begins nor ends anything."""
+        if self.demand <= self.serving:
             self._short_since = None
-        elif self._short_since is None:
-            self._short_since = at
+            return
+        if self._short_since is None:
+            self._short_since = self._since
+        self.longest_shortfall_seconds = max(self.longest_shortfall_seconds, at - self._short_since)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -29,6 +29,9 @@ from loadfactor.engines.ledger import DemandMeter, Ledger, Use
 from loadfactor.engines.world import World
 from loadfactor.errors import LoadfactorError
 from loadfactor.model import Cluster
+
+JOB_NEWS = (JobStarted, JobEnded, JobLost, StartRefused)
+"""Messages that the loop must have before a world is over."""
 
 
 class BrokenPromiseError(LoadfactorError):
@@ -69,7 +72,8 @@ class SimulatedEngine:
         self.logs = {arrival.job.id: JobLog() for arrival in world.arrivals}
         self.alarms: list[RaiseAlarm] = []
         self.open_jobs = len(world.arrivals)
-        self._end = world.begin + world.last_step() * world.step_seconds
+        last = world.begin + world.last_step() * world.step_seconds
+        self._end = last if world.end is None else world.end
         self._run_seconds = {arrival.job.id: arrival.run_seconds for arrival in world.arrivals}
         self._asked = {arrival.job.id: arrival.job.gpus for arrival in world.arrivals}
         self._start_seconds = {service.id: service.start_seconds for service in world.services}
@@ -81,7 +85,8 @@ class SimulatedEngine:
         self._replicas: dict[tuple[str, int], int] = {}
         self._serving = dict.fromkeys(self.meters, 0)
         self._ready: set[tuple[str, int]] = set()
-        self._lost: set[int] = set()
+        self._lost: Counter[int] = Counter()
+        self._late_news = 0
         self._carried_out: set[int] = set()
         self._carriers: dict[type[Effect], Callable[[Any], None]] = {
             StartJob: self._start_job,
@@ -102,7 +107,7 @@ class SimulatedEngine:
     def next_event(self) -> Event | None:
         """Let time pass until something is told; None when every job is over, or the world's end has come."""
         while not self._inbox:
-            if not self._heap or (self.open_jobs == 0 and not self._jobs_on_their_way()):
+            if not self._heap or (self.open_jobs == 0 and self._late_news == 0):
                 return None
             at, _, action, message = heappop(self._heap)
             if at >= self._end:
@@ -110,6 +115,7 @@ class SimulatedEngine:
                 return None
             self.now = at
             if action is None:
+                self._late_news -= isinstance(message, JOB_NEWS)
                 self._inbox.append(message)
             else:
                 action(*message)
@@ -121,6 +127,26 @@ class SimulatedEngine:
             return
         self._carried_out.add(effect.number)
         self._carriers[type(effect)](effect)
+
+    # The truth, for checkers
+
+    def holdings(self) -> dict[int, str]:
+        """Return who really holds each GPU that is held: `job` or `service` and the id."""
+        jobs = {
+            gpu: f"job {name}"
+            for name, job in self._jobs.items()
+            for gpu in range(job.first_gpu, job.first_gpu + job.size)
+        }
+        return jobs | {gpu: f"service {name}" for name, gpu in self._replicas}
+
+    def lost_gpus(self) -> list[int]:
+        """Return the GPUs that are really lost, ascending."""
+        return sorted(self._lost)
+
+    def undelivered(self) -> list[Event]:
+        """Return the messages that are still on their way, in the order in which they would arrive."""
+        late = [message for _, _, action, message in sorted(self._heap, key=lambda each: each[:2]) if action is None]
+        return [*self._inbox, *late]
 
     # What happens by itself
 
@@ -209,12 +235,12 @@ class SimulatedEngine:
         self._tell(GpusLost(self._faults.stamp(self.now), gpus, self._numbered))
 
     def _regain(self, gpus: tuple[int, ...]) -> None:
-        self._lost.difference_update(gpus)
-        for gpu in gpus:
-            if self.ledger.use(gpu) is Use.LOST:
-                self.ledger.turn(gpu, gpu + 1, Use.IDLE, self.now)
+        self._lost -= Counter(gpus)
+        back = tuple(gpu for gpu in gpus if gpu not in self._lost)  # what failed twice is back when both are repaired
+        for gpu in back:
+            self.ledger.turn(gpu, gpu + 1, Use.IDLE, self.now)
         self._numbered += 1
-        self._tell(GpusBack(self._faults.stamp(self.now), gpus, self._numbered))
+        self._tell(GpusBack(self._faults.stamp(self.now), back, self._numbered))
 
     def _stop_serving(self, service_id: str, gpu: int) -> None:
         if (service_id, gpu) in self._ready:
@@ -240,7 +266,7 @@ class SimulatedEngine:
     def _why_not(self, block: range) -> str:
         if self._faults.refuses():
             return "the node did not answer"
-        if not self._lost.isdisjoint(block):
+        if any(gpu in self._lost for gpu in block):
             return "a GPU of the block is lost"
         if any(self.ledger.use(gpu) is not Use.IDLE for gpu in block):
             return "a GPU of the block is in use"
@@ -272,9 +298,6 @@ class SimulatedEngine:
 
     # Time and messages
 
-    def _jobs_on_their_way(self) -> bool:
-        return any(action is None for _, _, action, _ in self._heap[:1])
-
     def _schedule(self, at: int, action: Callable[..., None], *message: Any) -> None:
         self._push(at, action, message)
 
@@ -283,6 +306,7 @@ class SimulatedEngine:
             if at <= self.now:
                 self._inbox.append(event)
             else:
+                self._late_news += isinstance(event, JOB_NEWS)
                 self._push(at, None, event)
 
     def _push(self, at: int, action: Callable[..., None] | None, message: Any) -> None:

@@ -147,10 +147,15 @@ class Allocator:
         decision = Decision()
         usable = state.usable()
         left = [state.swaps_left(service) for service in state.services]
-        for service, step, gpu, given in layout.changes.tolist():
-            if step == 0 and left[service] > 0 and (first or given > 0) and (given < 0 or usable[gpu]):
+        most = [len(usable) if each.request.max_gpus is None else each.request.max_gpus for each in state.services]
+        room = [limit - service.held() for limit, service in zip(most, state.services, strict=True)]
+        present = layout.changes[layout.changes[:, 1] == 0].tolist()
+        for service, _, gpu, given in sorted(present, key=lambda change: change[3]):
+            fits = room[service] > 0 and usable[gpu] if given > 0 else first
+            if left[service] > 0 and fits:
                 (decision.given if given > 0 else decision.taken).append(Swap(service, gpu))
                 left[service] -= 1
+                room[service] -= given
                 usable[gpu] = False
         now = np.flatnonzero((layout.where >= 0) & (layout.begin == 0))
         for position in now.tolist():

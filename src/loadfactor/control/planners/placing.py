@@ -28,7 +28,7 @@ def best_free_block(
     equals. No block may meet [low, high) where `barred` is set.
     """
     for node in range(len(first_of_node) - 1):
-        if first_of_node[node + 1] - first_of_node[node] >= size:
+        if first_of_node[node + 1] - first_of_node[node] >= size and size & (size - 1) == 0:
             return _shortest_stretch(free_at, now, size, first_of_node, low, high, barred)
     return _shortest_row(free_at, now, size, first_of_node, low, high, barred)
 
@@ -103,7 +103,7 @@ def first_free_block(free_at: Floats, size: int, first_of_node: Ints) -> tuple[f
     inside = False
     for node in range(nodes):
         last = first_of_node[node + 1] - size
-        if last < first_of_node[node]:
+        if last < first_of_node[node] or size & (size - 1) != 0:
             continue
         inside = True
         for gpu in range(first_of_node[node], last + 1):

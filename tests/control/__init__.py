@@ -1,0 +1,1 @@
+"""The control core: every event, every rule, and the loop around them."""
