@@ -107,6 +107,17 @@ class DemandMeter:
         self.serving = self.serving if serving is None else serving
         self._watch(at)
 
+    def totals(self, at: int) -> tuple[int, int, int]:
+        """Return the GPU-seconds met, unmet and spare until second `at`, which no change may lie behind."""
+        seconds, missing = at - self._since, self.demand - self.serving
+        met = self.met + seconds * min(self.demand, self.serving)
+        return met, self.unmet + seconds * max(0, missing), self.spare + seconds * max(0, -missing)
+
+    def longest_shortfall(self, at: int) -> int:
+        """Return the longest time without a break in which demand was not met until second `at`, in seconds."""
+        present = 0 if self._short_since is None else at - self._short_since
+        return max(self.longest_shortfall_seconds, present)
+
     def _watch(self, at: int) -> None:
         short = self.demand > self.serving
         if self._short_since is not None:

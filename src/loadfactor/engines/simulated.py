@@ -45,11 +45,15 @@ class _RunningJob:
 
 @dataclass(slots=True)
 class JobLog:
-    """What really happened to a job: seconds that it held its blocks, lost attempts, and its end."""
+    """What really happened to a job: seconds that it held its blocks, lost attempts, and its end.
+
+    `destroyed_gpu_seconds` is the work that was lost with them, in GPUs asked for.
+    """
 
     starts: int = 0
     losses: int = 0
     held_gpu_seconds: int = 0
+    destroyed_gpu_seconds: int = 0
     ended_at: int | None = None
     outcome: Outcome | None = None
 
@@ -82,6 +86,7 @@ class SimulatedEngine:
         self._ready: set[tuple[str, int]] = set()
         self._lost: set[int] = set()
         self._carried_out: set[int] = set()
+        self._watcher: Callable[[int], None] | None = None
         self._carriers: dict[type[Effect], Callable[[Any], None]] = {
             StartJob: self._start_job,
             CancelJob: self._cancel_job,
@@ -105,9 +110,9 @@ class SimulatedEngine:
                 return None
             at, _, action, message = heappop(self._heap)
             if self.world.end is not None and at >= self.world.end:
-                self.now = self.world.end
+                self._pass_time(self.world.end)
                 return None
-            self.now = at
+            self._pass_time(at)
             if action is None:
                 self._inbox.append(message)
             else:
@@ -121,7 +126,16 @@ class SimulatedEngine:
         self._carried_out.add(effect.number)
         self._carriers[type(effect)](effect)
 
+    def watch(self, watcher: Callable[[int], None]) -> None:
+        """Let `watcher` be called before the clock moves, with the second that it moves to; nothing happens between."""
+        self._watcher = watcher
+
     # What happens by itself
+
+    def _pass_time(self, until: int) -> None:
+        if self._watcher is not None and until > self.now:
+            self._watcher(until)
+        self.now = until
 
     def _begin(self) -> None:
         world = self.world
@@ -195,8 +209,10 @@ class SimulatedEngine:
 
     def _lose(self, gpus: tuple[int, ...]) -> None:
         for name, job in [(name, job) for name, job in self._jobs.items() if _meets(job, gpus)]:
+            worked = max(0, self.now - job.given_at - self.world.job_start_seconds)
             self._release(name, job)
             self.logs[name].losses += 1
+            self.logs[name].destroyed_gpu_seconds += worked * self._asked[name]
             self._tell(JobLost(self._faults.stamp(self.now), name, job.attempt))
         for service_id, gpu in [key for key in self._replicas if key[1] in gpus]:
             self._stop_serving(service_id, gpu)
