@@ -75,6 +75,7 @@ class RollingHorizon:
         self._weight = np.array(
             decay_weights(settings.steps, settings.hourly_decay ** (state.step_seconds / 3600)), dtype=np.float64
         )
+        catalogue.gpus(self._problem.services[0])  # it makes `starts` longer
         self._starts = catalogue.starts
 
     def instance(
