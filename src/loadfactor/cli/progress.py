@@ -82,6 +82,27 @@ def shares_told() -> Iterator[Callable[[str, float], None]]:
         yield tell
 
 
+@contextmanager
+def counts_told(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield what is told how many are done and how many there are: a bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=remarks(), transient=True) as bars:
+        task = bars.add_task(what, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
 def progress_line(progress: Progress) -> str:
     """Return where the search stands, in one line."""
     line = f"{progress.seconds:6.2f} s  value {progress.value:,.2f}"

@@ -18,13 +18,17 @@ USES = {
     "lost": ("lost", "#5a6069"),
 }
 """How GPUs are used, from the bottom of the picture to the top: its words and its colour."""
-UNMET_COLOUR = "#c0263b"
 POLICY_COLOURS = ("#8b939e", "#b5651d", "#0a7d5c", "#1f68b3", "#7a4fa3", "#c0263b", "#4b7f9c", "#9a8b1c")
 FONT = "system-ui, 'Segoe UI', Roboto, Arial, sans-serif"
 
 
+def policy_colours(report: ReplayReport) -> dict[str, str]:
+    """Return the colour of each policy."""
+    return {name: POLICY_COLOURS[index % len(POLICY_COLOURS)] for index, name in enumerate(_names(report))}
+
+
 def use_chart(outcome: Outcome, gpus: int) -> str:
-    """Return as SVG what the GPUs did over time under one policy, with unmet demand as a line."""
+    """Return as SVG what the GPUs did over time under one policy."""
     import altair
 
     words = [word for word, _ in USES.values()]
@@ -35,9 +39,7 @@ def use_chart(outcome: Outcome, gpus: int) -> str:
         .encode(
             x=_days(),
             y=altair.Y("GPUs:Q", stack="zero", scale=altair.Scale(domain=[0, gpus]), title="GPUs"),
-            color=altair.Color(
-                "use:N", title=None, sort=words, scale=altair.Scale(domain=words, range=colours), legend=_legend()
-            ),
+            color=altair.Color("use:N", sort=words, scale=altair.Scale(domain=words, range=colours), legend=None),
             order=altair.Order("rank:Q"),
         )
     )
@@ -59,7 +61,11 @@ def wait_chart(report: ReplayReport) -> str:
     import altair
 
     rows = [
-        {"size": f"{name} GPUs", "policy": each.policy, "hours": each.wait_hours_by_size[name].mean}
+        {
+            "size": "1 GPU" if name == "1" else f"{name} GPUs",
+            "policy": each.policy,
+            "hours": each.wait_hours_by_size[name].mean,
+        }
         for each in report.measures
         for name in SIZE_CLASSES
         if each.wait_hours_by_size[name].count
@@ -110,16 +116,10 @@ def _names(report: ReplayReport) -> list[str]:
 def _by_policy(report: ReplayReport) -> Any:
     import altair
 
-    names = _names(report)
-    colours = [POLICY_COLOURS[index % len(POLICY_COLOURS)] for index in range(len(names))]
-    scale = altair.Scale(domain=names, range=colours)
-    return altair.Color("policy:N", title=None, sort=names, scale=scale, legend=_legend())
-
-
-def _legend() -> Any:
-    import altair
-
-    return altair.Legend(orient="top", direction="horizontal", symbolType="square", labelLimit=240, columns=6)
+    colours = policy_colours(report)
+    names = list(colours)
+    scale = altair.Scale(domain=names, range=list(colours.values()))
+    return altair.Color("policy:N", sort=names, scale=scale, legend=None)
 
 
 def _days() -> Any:

@@ -10,6 +10,9 @@ from loadfactor.control.effects import Effect, StartReplica, StopReplica
 from loadfactor.engines import SimulatedEngine, Use, World
 from loadfactor.units import SECONDS_PER_HOUR
 
+LEAST_SAMPLES = 48
+"""Samples that even a short window should have, as far as its steps allow."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServiceBooks:
@@ -62,15 +65,16 @@ def window_end(world: World) -> int:
 class Recorder:
     """Watches an engine: between two moments at which something happens it may look back at any second.
 
-    Samples are taken every hour, or at every step where steps are longer.
+    Samples are taken every hour, and more often where the window is short, but no more often than at every step.
     """
 
     def __init__(self, engine: SimulatedEngine, state: ClusterState) -> None:
         self._engine, self._state = engine, state
         world = engine.world
         self._step = world.step_seconds
-        self._steps_a_sample = max(1, SECONDS_PER_HOUR // world.step_seconds)
         self._end = window_end(world)
+        apart = min(SECONDS_PER_HOUR, (self._end - world.begin) // LEAST_SAMPLES)
+        self._steps_a_sample = max(1, apart // world.step_seconds)
         self._next, self._steps = world.begin, -1
         self._unmet = dict.fromkeys(engine.meters, 0)
         self._steps_met = dict.fromkeys(engine.meters, 0)

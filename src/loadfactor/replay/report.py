@@ -17,6 +17,7 @@ from loadfactor.units import SECONDS_PER_HOUR
 
 MOST_POINTS = 300
 """Points of a series in documents and pictures: a longer replay is averaged over longer stretches."""
+AFTERWARDS = 0.25
 DIGITS = 6
 
 Told = Callable[[str, float], None]
@@ -92,11 +93,16 @@ def outcome_of(scenario: Scenario, name: str, progress: Told | None = None) -> O
 
 
 def series_of(record: Record) -> Iterator[Point]:
-    """Yield the means between the samples of a record, in at most MOST_POINTS stretches."""
-    samples = record.samples
+    """Yield the means between the samples of a record, in at most MOST_POINTS stretches.
+
+    What is left of the queue a quarter of the window after its end is not told.
+    """
+    first = record.samples[0].at
+    until = record.window.at + AFTERWARDS * (record.window.at - first)
+    told = [books for books in record.samples if books.at <= until]
+    samples = told if len(told) > 1 else record.samples[:2]
     stride = max(1, -(-(len(samples) - 1) // MOST_POINTS))
     kept = [*samples[:-1:stride], samples[-1]]
-    first = samples[0].at
     for before, after in pairwise(kept):
         yield _point(before, after, first)
 

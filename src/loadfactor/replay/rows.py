@@ -8,12 +8,14 @@ from typing import Literal
 
 from loadfactor.replay.measure import Measures
 
-Form = Literal["percent", "count", "hours", "number", "seconds", "milliseconds"]
+Form = Literal["percent", "count", "amount", "hours", "number", "seconds", "milliseconds"]
 Better = Literal["more", "less", ""]
 
+SMALL_AMOUNT = 100
 _FORMS: dict[Form, str] = {
     "percent": "{:.1%}",
     "count": "{:,.0f}",
+    "amount": "{:,.0f}",
     "hours": "{:,.2f}",
     "number": "{:,.1f}",
     "seconds": "{:,.0f}",
@@ -36,7 +38,9 @@ class Row:
     bound: str = ""
 
     def text(self, value: float) -> str:
-        """Return a figure of the row as people read it."""
+        """Return a figure of the row as people read it: small amounts with a decimal."""
+        if self.form == "amount" and abs(value) < SMALL_AMOUNT:
+            return f"{value:,.1f}"
         return _FORMS[self.form].format(value)
 
     def best(self, measures: Sequence[Measures]) -> set[str]:
@@ -65,32 +69,32 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "padding (GPU-hours)",
             lambda m: m.gpu_hours.padding,
-            "count",
+            "amount",
             "less",
             "GPUs in a job's block that it did not ask for, because no block of its size is admissible.",
         ),
         Row(
             "start-up, stopping (GPU-hours)",
             lambda m: m.gpu_hours.job_starting + m.gpu_hours.replica_starting + m.gpu_hours.replica_stopping,
-            "count",
+            "amount",
             "less",
             "GPUs held while a job or a replica starts, or a replica stops.",
         ),
         Row(
             "idle-held (GPU-hours)",
             lambda m: m.gpu_hours.spare,
-            "count",
+            "amount",
             "less",
             "Replicas that were ready and not needed.",
         ),
-        Row("idle (GPU-hours)", lambda m: m.gpu_hours.idle, "count", "less", "GPUs that nobody held."),
-        Row("lost (GPU-hours)", lambda m: m.gpu_hours.lost, "count", "", "GPUs that were out of use."),
+        Row("idle (GPU-hours)", lambda m: m.gpu_hours.idle, "amount", "less", "GPUs that nobody held."),
+        Row("lost (GPU-hours)", lambda m: m.gpu_hours.lost, "amount", "", "GPUs that were out of use."),
     ),
     "Worth": (
         Row(
             "value",
             lambda m: m.value,
-            "count",
+            "amount",
             "more",
             "Over all finished jobs: priority x GPU-hours x decay^(hours waited).",
             "value",
@@ -98,12 +102,12 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "penalty",
             lambda m: m.penalty,
-            "count",
+            "amount",
             "less",
             "Over all services: real-time penalty x priority x GPU-hours of unmet demand.",
             "penalty",
         ),
-        Row("objective", lambda m: m.objective, "count", "more", "Value less penalty.", "objective"),
+        Row("objective", lambda m: m.objective, "amount", "more", "Value less penalty.", "objective"),
     ),
     "Waits of jobs, in hours": (
         Row("mean", lambda m: m.wait_hours.mean, "hours", "less", "From submission until the job gets its block."),
@@ -177,7 +181,7 @@ TIMING: tuple[Row, ...] = (
         lambda m: m.timing.most_ms,
         "milliseconds",
         "less",
-        "The longest decision; the first of `fast` may load or compile its search.",
+        "The longest decision; the first of a planner may load or compile its search.",
     ),
     Row("whole replay (s)", lambda m: m.timing.seconds, "number", "", "The replay of the policy, on this machine."),
 )

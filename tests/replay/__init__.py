@@ -1,0 +1,1 @@
+"""The replay: measures, recipes, reports and sweeps."""
