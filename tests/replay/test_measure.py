@@ -128,7 +128,9 @@ def test_the_same_world_gives_the_same_bytes() -> None:
 
 def test_a_spread_of_nothing_is_zero() -> None:
     assert Spread.of([]) == Spread(0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    assert Spread.of([1.0, 2.0, 6.0]) == Spread(3, 3.0, 2.0, pytest.approx(5.6), pytest.approx(5.92), 6.0)
+    some = Spread.of([1.0, 2.0, 6.0])
+    assert (some.count, some.mean, some.median, some.most) == (3, 3.0, 2.0, 6.0)
+    assert (some.p95, some.p99) == pytest.approx((5.6, 5.92))
 
 
 def test_a_replay_without_deadline_never_falls_back() -> None:

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -17,7 +18,7 @@ from loadfactor.replay.sweep import Point, Result, parse_variation, points_of, r
 from loadfactor.replay.sweep_view import grouped, sweep_view
 from tests.replay.worlds import recipe_document
 
-VARIED = {"load": [1.0, 2.0], "seed": [0, 1]}
+VARIED: dict[str, list[Any]] = {"load": [1.0, 2.0], "seed": [0, 1]}
 
 
 class Counted:
