@@ -45,8 +45,12 @@ def test_what_is_wrong_is_refused(tmp_path: Path, changes: dict[str, Any], messa
 
 
 def test_what_no_log_can_give_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="jobs: no job is left to replay; choose other days, or a larger cluster"):
+    with pytest.raises(
+        InputError, match=r"jobs: no job of these days is left to replay \(none was submitted in them\); choose"
+    ):
         build_scenario(small_recipe(tmp_path, first_day=3))
+    with pytest.raises(InputError, match=r"left to replay \(4 larger than any block\); choose other days, or a larger"):
+        build_scenario(small_recipe(tmp_path, cluster="1x1"))
     twice = recipe_document(tmp_path)["jobs"] * 2
     with pytest.raises(InputError, match="jobs: two logs have a job 'a'; give each log a prefix of its own"):
         build_scenario(small_recipe(tmp_path, jobs=twice))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,10 +28,12 @@ from loadfactor.replay.workload import (
     rate_by_step,
     scaled_demand,
 )
-from loadfactor.sources import JobLog, read_demand, read_jobs
+from loadfactor.sources import JobFormat, JobLog, read_demand, read_jobs
 from loadfactor.sources.jobs import bad_row_count
 from loadfactor.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
 
+LOGS_KEPT = 4
+"""Logs that are kept once they are read, because the points of a sweep use the same again and again."""
 PLANNED_AHEAD_SECONDS = SECONDS_PER_DAY
 MOST_STEPS = 288
 """How far `fast` looks ahead: a day, in at most so many steps."""
@@ -124,11 +128,17 @@ def _cluster(recipe: ReplayRecipe) -> Cluster:
 
 def _arrivals(log: LogRecipe, cluster: Cluster, recipe: ReplayRecipe) -> tuple[list[Arrival], LogSummary]:
     name = log.file.name
-    read = read_jobs(log.file, log.format, name)
+    changed = log.file.stat().st_mtime_ns if log.file.is_file() else 0
+    read = _read_log(log.file, log.format.model_dump_json(), changed)
     if not read.frame.height:
         raise InputError(read.bad_rows[:20])
     arrivals, left_out = arrivals_of(read, cluster, _jobs_recipe(log, recipe), log.prefix)
     return arrivals, _summary(name, read, arrivals, left_out)
+
+
+@lru_cache(maxsize=LOGS_KEPT)
+def _read_log(file: Path, form: str, _changed_ns: int) -> JobLog:
+    return read_jobs(file, JobFormat.model_validate_json(form), file.name)
 
 
 def _jobs_recipe(log: LogRecipe, recipe: ReplayRecipe) -> JobsRecipe:

@@ -66,8 +66,18 @@ def arrivals_of(
     fitting = sized.filter(pl.col("gpus") <= sizes.sizes[-1])
     left_out = LeftOutJobs(frame.height - known.height, known.height - sized.height, sized.height - fitting.height)
     if not fitting.height:
-        raise InputError.of("jobs", "no job is left to replay", "choose other days, or a larger cluster")
+        raise InputError.of("jobs", _nothing_left(left_out), "choose other days, or a larger cluster")
     return _drawn(fitting.sort("submit_s", maintain_order=True), recipe, prefix), left_out
+
+
+def _nothing_left(left_out: LeftOutJobs) -> str:
+    reasons = {
+        "without a run time": left_out.without_run_time,
+        "without a GPU": left_out.without_gpus,
+        "larger than any block": left_out.too_large,
+    }
+    told = [f"{count} {reason}" for reason, count in reasons.items() if count]
+    return f"no job of these days is left to replay ({', '.join(told) or 'none was submitted in them'})"
 
 
 def _cut(frame: pl.DataFrame, recipe: JobsRecipe) -> pl.DataFrame:
