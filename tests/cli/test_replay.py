@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from tests.cli.conftest import Command
-from tests.replay.worlds import recipe_document
+from tests.replay.stories import recipe_document
 
 SAMPLE = ("--sample", "--policies", "fifo+peak,priority+reactive", "--days", "2")
 

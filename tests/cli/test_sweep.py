@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.cli.conftest import Command
-from tests.replay.worlds import recipe_document
+from tests.replay.stories import recipe_document
 
 
 @pytest.fixture

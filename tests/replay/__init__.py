@@ -1,1 +1,1 @@
-"""The replay: measures, recipes, reports and sweeps."""
+"""Tests of the replay."""

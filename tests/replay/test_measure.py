@@ -13,7 +13,7 @@ from loadfactor.replay.contestants import Setting, make_planner
 from loadfactor.replay.measure import SIZE_CLASSES, Measures, Spread, Yardstick, measure, started_at
 from loadfactor.replay.recorder import window_end
 from loadfactor.replay.run import Replayed, replay
-from tests.replay.worlds import slow_account, story_of, tiny_world
+from tests.replay.stories import slow_account, story_of, tiny_world
 
 POLICIES = ("fifo+peak", "priority+reactive", "backfill+reactive")
 WORLDS = [(seed, losses) for seed in range(4) for losses in (0.0, 4.0)]

@@ -15,7 +15,7 @@ from loadfactor.replay.build import build_scenario
 from loadfactor.replay.options import recipe_of, sample_replay
 from loadfactor.replay.recipe import read_replay_recipe
 from loadfactor.replay.workload import rate_by_step, scaled_demand
-from tests.replay.worlds import recipe_document, small_recipe
+from tests.replay.stories import recipe_document, small_recipe
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"loud": 1}, "loud: is not a field of this document; remove it or correct its name"),

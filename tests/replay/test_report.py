@@ -18,7 +18,7 @@ from loadfactor.replay.html_page import html_report
 from loadfactor.replay.report import MOST_POINTS, ReplayReport, replay_report
 from loadfactor.replay.rows import sections
 from loadfactor.replay.view import replay_view
-from tests.replay.worlds import small_recipe
+from tests.replay.stories import small_recipe
 from tests.style.source import ROOT
 
 

@@ -16,7 +16,7 @@ from loadfactor.errors import InputError
 from loadfactor.replay.runners import in_this_process, processes, ray_cluster
 from loadfactor.replay.sweep import Point, Result, parse_variation, points_of, read_results, run_sweep
 from loadfactor.replay.sweep_view import grouped, sweep_view
-from tests.replay.worlds import recipe_document
+from tests.replay.stories import recipe_document
 
 VARIED: dict[str, list[Any]] = {"load": [1.0, 2.0], "seed": [0, 1]}
 
