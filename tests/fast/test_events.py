@@ -31,7 +31,7 @@ def test_the_plan_after_every_event_is_legal_and_honest(seed: int) -> None:
     dice = random.Random(seed)
     replanner = Replanner(problem, policy("fast").plan(problem, Effort(iterations=30, seed=seed)))
     for number in range(EVENTS):
-        event = _random_event(replanner.problem, dice, number)
+        event = random_event(replanner.problem, dice, number)
         plan = replanner.apply(event)
         verdict = judge(replanner.problem, plan)
         assert not verdict.violations, (number, event, verdict.violations)
@@ -39,7 +39,8 @@ def test_the_plan_after_every_event_is_legal_and_honest(seed: int) -> None:
         assert plan.metrics.model_dump() == pytest.approx(verdict.metrics.model_dump(), rel=1e-9, abs=1e-9)
 
 
-def _random_event(problem: Problem, dice: random.Random, number: int) -> Event:
+def random_event(problem: Problem, dice: random.Random, number: int) -> Event:
+    """Draw an event of any kind; `number` makes the name of a new job."""
     kinds = ["arrive", "fail"] + ["end", "reprioritise"] * bool(problem.jobs) + ["demand"] * bool(problem.services)
     kind = dice.choice(kinds)
     if kind == "end":
@@ -110,7 +111,7 @@ def test_a_job_on_a_failed_gpu_moves_to_another_block() -> None:
 def test_what_an_event_does_not_touch_stays() -> None:
     replanner = _replanner(_one_node(_job("left", 5.0, gpus=2), _job("right", 5.0, gpus=1)))
     before = replanner.plan.jobs
-    after = replanner.apply(JobArrived(_job("new", 1.0, gpus=1)), rounds=0).jobs
+    after = replanner.apply(JobArrived(_job("new", 1.0, gpus=1)), rounds=0, tries=0).jobs
     assert after[:2] == before
 
 

@@ -91,7 +91,7 @@ def test_merged_logs_keep_their_jobs_apart(tmp_path: Path) -> None:
 
 
 def test_a_replay_ends_though_a_job_starves(tmp_path: Path) -> None:
-    assert build_scenario(small_recipe(tmp_path, drain_days=2)).world.end == 4000 + 1 + 2 * 86_400
+    assert build_scenario(small_recipe(tmp_path, drain_days=2)).world.end == 4200 + 2 * 86_400
 
 
 def test_options_lie_over_a_recipe() -> None:

@@ -70,6 +70,18 @@ def test_a_bound_has_a_column_of_its_own(report: ReplayReport) -> None:
     assert bounded.to_document()["bound"] == {"utilization": 0.875}
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_no_policy_exceeds_what_is_reachable(tmp_path: Path, seed: int) -> None:
+    """A small cluster, so that jobs compete; at a load of 4 the bound on utilization is close."""
+    recipe = small_recipe(tmp_path, seed=seed, cluster="2x8", load=4.0, drain_days=1, step_seconds=300)
+    bounded = replay_report(build_scenario(recipe), bounded=True)
+    assert bounded.bound is not None
+    for name in ("objective", "value", "utilization"):
+        assert all(getattr(measures, name) <= bounded.bound[name] + 1e-6 for measures in bounded.measures), name
+    assert bounded.bound["objective"] <= bounded.bound["value"]
+    assert bounded.bound["value"] <= 3 * bounded.measures[1].value  # far, but not a number without meaning
+
+
 def test_the_page_needs_no_network_and_runs_no_script(report: ReplayReport) -> None:
     page = html_report(report)
     assert "default-src 'none'" in page

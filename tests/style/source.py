@@ -9,6 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "loadfactor"
+PARTS = ("src", "tests", "docs", "tools", "benchmarks")
 SKIPPED = {".venv", "build", "dist", "out", "_build", "__pycache__", "__snapshots__"}
 TEXT_SUFFIXES = {
     ".py",
@@ -32,14 +33,14 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 @cache
 def python_files() -> tuple[Path, ...]:
     """Return every Python file of the project, sorted."""
-    found = [path for part in ("src", "tests", "docs", "tools") for path in (ROOT / part).rglob("*.py")]
+    found = [path for part in PARTS for path in (ROOT / part).rglob("*.py")]
     return tuple(sorted(path for path in found if not SKIPPED.intersection(path.parts)))
 
 
 @cache
 def text_files() -> tuple[Path, ...]:
     """Return every text file of the project, sorted."""
-    inside = (path for part in ("src", "tests", "docs", "tools", ".ci") for path in (ROOT / part).rglob("*"))
+    inside = (path for part in (*PARTS, ".ci") for path in (ROOT / part).rglob("*"))
     found = [path for path in (*ROOT.iterdir(), *inside) if path.is_file()]
     plain = [path for path in found if path.suffix in TEXT_SUFFIXES or path.name in {"Makefile", "run"}]
     return tuple(sorted(path for path in plain if not SKIPPED.intersection(path.parts)))

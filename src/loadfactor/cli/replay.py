@@ -16,7 +16,7 @@ from loadfactor.errors import InputError
 if TYPE_CHECKING:
     from loadfactor.replay.recipe import ReplayRecipe
 
-NOT_OF_THE_RECIPE = {"recipe", "sample", "html", "output", "timing", "format_"}
+NOT_OF_THE_RECIPE = {"recipe", "sample", "html", "output", "bound", "timing", "format_"}
 Text = str | None
 Number = float | None
 
@@ -42,6 +42,7 @@ def replay(
     seed: Annotated[int | None, typer.Option(min=0, max=LARGEST_SEED, help="Seed of all that is drawn.")] = None,
     html: Annotated[Text, typer.Option("--html", metavar="FILE", help="Write a page with pictures.")] = None,
     output: Annotated[Text, typer.Option(metavar="FILE", help="Write the report to this file too, as JSON.")] = None,
+    bound: Annotated[bool, typer.Option("--bound", help="Compute what no policy could have exceeded.")] = False,
     timing: Annotated[bool, typer.Option("--timing/--no-timing", help="Whether to tell how long it took.")] = True,
     format_: FormatOption = Format.TABLE,
 ) -> None:
@@ -55,7 +56,7 @@ def replay(
 
     scenario = build_scenario(chosen)
     with shares_told() as progress:
-        report = replay_report(scenario, progress)
+        report = replay_report(scenario, progress, bound)
     from loadfactor.model import to_json
 
     document = to_json(report.to_document(timing))

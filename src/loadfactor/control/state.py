@@ -41,8 +41,9 @@ class ClusterState:
     """Who holds which GPU, who waits, and what is out of use.
 
     `owner` (N,) is the row of the job that holds a GPU, `FREE`, or `owner_of_service`; `lost` (N,) marks GPUs that
-    failed and `drained` (N,) those of drained nodes, which go on with what they have and take nothing new. `told` (N,)
-    is the number of the newest event about the presence of each GPU.
+    failed and `drained` (N,) those of drained nodes, which go on with what they have and take nothing new. `stopping`
+    (N,) marks GPUs whose replica is on its way out, and `told` (N,) is the number of the newest event about the
+    presence of each GPU.
     """
 
     def __init__(self, cluster: Cluster, services: Iterable[ServiceRequest], step_seconds: int, now: int = 0) -> None:
@@ -57,6 +58,7 @@ class ClusterState:
         self.owner: Owners = np.full(cluster.gpu_count, FREE, dtype=np.int64)
         self.lost: Mask = np.zeros(cluster.gpu_count, dtype=np.bool_)
         self.drained: Mask = np.zeros(cluster.gpu_count, dtype=np.bool_)
+        self.stopping: Mask = np.zeros(cluster.gpu_count, dtype=np.bool_)
         self.told = np.zeros(cluster.gpu_count, dtype=np.int64)
         self.effects = 0
         self.waiting = 0
@@ -123,12 +125,14 @@ class ClusterState:
         """Let a replica stop; it holds its GPU until it is gone."""
         replica = service.replicas[gpu]
         replica.phase = ReplicaPhase.STOPPING
+        self.stopping[gpu] = True
         return replica
 
     def drop_replica(self, service: ServiceRecord, gpu: int) -> None:
         """Note that a replica is gone and its GPU free."""
         del service.replicas[gpu]
         self.owner[gpu] = FREE
+        self.stopping[gpu] = False
 
     def count_swaps(self, service: ServiceRecord, swaps: int) -> None:
         """Add to the swaps of the present step (R4)."""
@@ -145,6 +149,11 @@ class ClusterState:
     def step_began(self) -> int:
         """Return the second at which the present step began; steps are counted from second 0."""
         return self.now - self.now % self.step_seconds
+
+    def held_by(self, service: ServiceRecord) -> Mask:
+        """Return (N,) the GPUs on which the service has a replica that serves or will serve."""
+        mask: Mask = (self.owner == owner_of_service(service.row)) & ~self.stopping
+        return mask
 
     # GPUs
 
@@ -163,7 +172,7 @@ class ClusterState:
     def check(self) -> None:
         """Recompute every index from the records; raise `BrokenStateError` where one disagrees."""
         owner = np.full(len(self.owner), FREE, dtype=np.int64)
-        waiting = 0
+        waiting, stopping = 0, set(np.flatnonzero(self.stopping).tolist())
         for job in self.jobs:
             waiting += job.phase is JobPhase.WAITING
             if (job.phase in HOLDING) != (job.first_gpu != NOWHERE):
@@ -171,9 +180,13 @@ class ClusterState:
             if job.phase in HOLDING:
                 self._claim(owner, slice(job.first_gpu, job.first_gpu + job.size), job.row, f"job {job.request.id!r}")
         for service in self.services:
-            for gpu in service.replicas:
+            for gpu, replica in service.replicas.items():
                 mark = owner_of_service(service.row)
                 self._claim(owner, slice(gpu, gpu + 1), mark, f"service {service.request.id!r}")
+                if replica.phase is ReplicaPhase.STOPPING:
+                    stopping.discard(gpu)
+        if stopping:
+            raise BrokenStateError(f"GPUs {sorted(stopping)} are marked as stopping, and no replica there is")
         if waiting != self.waiting:
             raise BrokenStateError(f"{waiting} jobs wait, and {self.waiting} are counted")
         wrong = np.flatnonzero(owner != self.owner)
@@ -213,6 +226,8 @@ class ClusterState:
                 state.owner[job.first_gpu : job.first_gpu + job.size] = job.row
         for service in state.services:
             state.owner[list(service.replicas)] = owner_of_service(service.row)
+            leaving = [gpu for gpu, each in service.replicas.items() if each.phase is ReplicaPhase.STOPPING]
+            state.stopping[leaving] = True
         state.check()
         return state
 

@@ -115,8 +115,10 @@ class DemandMeter:
 
     def longest_shortfall(self, at: int) -> int:
         """Return the longest time without a break in which demand was not met until second `at`, in seconds."""
-        present = 0 if self._short_since is None else at - self._short_since
-        return max(self.longest_shortfall_seconds, present)
+        if self.demand <= self.serving:
+            return self.longest_shortfall_seconds
+        began = self._since if self._short_since is None else self._short_since
+        return max(self.longest_shortfall_seconds, at - began)
 
     def _watch(self, at: int) -> None:
         short = self.demand > self.serving

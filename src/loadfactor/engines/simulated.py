@@ -73,6 +73,7 @@ class SimulatedEngine:
         self.logs = {arrival.job.id: JobLog() for arrival in world.arrivals}
         self.alarms: list[RaiseAlarm] = []
         self.open_jobs = len(world.arrivals)
+        self._end = world.begin + world.last_step() * world.step_seconds
         self._run_seconds = {arrival.job.id: arrival.run_seconds for arrival in world.arrivals}
         self._asked = {arrival.job.id: arrival.job.gpus for arrival in world.arrivals}
         self._start_seconds = {service.id: service.start_seconds for service in world.services}
@@ -109,8 +110,8 @@ class SimulatedEngine:
             if not self._heap or (self.open_jobs == 0 and not self._jobs_on_their_way()):
                 return None
             at, _, action, message = heappop(self._heap)
-            if self.world.end is not None and at >= self.world.end:
-                self._pass_time(self.world.end)
+            if at >= self._end:
+                self._pass_time(self._end)
                 return None
             self._pass_time(at)
             if action is None:
@@ -146,8 +147,7 @@ class SimulatedEngine:
                 self.meters[service.id].turn(world.begin, demand=world.demand_at(service.id, world.begin))
             self._tell(DemandMeasured(world.begin, {each: meter.demand for each, meter in self.meters.items()}))
             self._schedule(world.begin + world.step_seconds, self._step)
-        last = world.end if world.end is not None else world.begin + 366 * 86_400
-        for loss in self._faults.losses(world.cluster, world.begin, last) if world.faults.node_losses_per_hour else ():
+        for loss in self._faults.losses(world.cluster, world.begin, self._end):
             self._schedule(loss.at, self._lose, loss.gpus)
             self._schedule(loss.back_at, self._regain, loss.gpus)
 

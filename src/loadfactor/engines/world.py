@@ -30,7 +30,8 @@ class World:
     """All that will happen by itself.
 
     `arrivals` by time. `demand` gives every service the GPUs that it really needs in each step of `step_seconds`; the
-    curve begins again at its end. Events run from second `begin` until every job is over, at the latest until `end`.
+    curve begins again at its end. Events run from second `begin` until every job is over, at the latest until `end`
+    (without it, for DRAIN_DAYS after the last arrival).
     """
 
     cluster: Cluster

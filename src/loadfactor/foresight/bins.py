@@ -33,9 +33,11 @@ class Season:
 class BinnedPast:
     """Closed bins by position; room is made by forgetting what is older than the window needs.
 
-    `values[:count]` are the closed bins. `usual[position]` is the mean of the bins at the same time of the last days,
-    each with its `smoothing` neighbours on both sides; it is known up to `season.reach` bins ahead of the last closed
-    bin, and NaN where no such day was seen. `made[lead, position]` is what was forecast for a position, lead by lead.
+    `values[:count]` are the closed bins that are remembered, of `ever` in all. `usual[position]` is the mean of the
+    bins at the same time of the last days, each with its `smoothing` neighbours on both sides; it is known up to
+    `season.reach` bins ahead of the last closed bin, and NaN where no such day was seen. `made[lead, position]` is
+    what was forecast for a position, lead by lead, and `spread[lead, position]` how far off forecasts were of late
+    when that was done; both NaN where nothing is known.
     """
 
     def __init__(self, season: Season, leads: int, farthest: int) -> None:
@@ -43,11 +45,12 @@ class BinnedPast:
         self.keep = season.window + season.bins + season.smoothing
         self.room = 2 * self.keep
         ahead = max(season.bins, farthest) + 1
-        self.count = 0
+        self.count = self.ever = 0
         self.values: Floats = np.full(self.room, np.nan)
         self._smooth: Floats = np.full(self.room, np.nan)
         self.usual: Floats = np.full(self.room + ahead, np.nan)
         self.made: Floats = np.full((leads, self.room + ahead), np.nan)
+        self.spread: Floats = np.full((leads, self.room + ahead), np.nan)
 
     def close(self, value: float) -> None:
         """Add a bin at the end."""
@@ -56,6 +59,7 @@ class BinnedPast:
         last, side = self.count, self.season.smoothing
         self.values[last] = value
         self.count += 1
+        self.ever += 1
         middle = last - side
         if middle >= 0:
             self._smooth[middle] = self.values[max(0, middle - side) : last + 1].mean()
@@ -72,7 +76,7 @@ class BinnedPast:
 
     def _forget(self) -> None:
         gone = self.count - self.keep
-        for row in (self.values, self._smooth, self.usual, *self.made):
+        for row in (self.values, self._smooth, self.usual, *self.made, *self.spread):
             row[:-gone] = row[gone:].copy()
             row[-gone:] = np.nan
         self.count = self.keep

@@ -31,6 +31,7 @@ KINSHIPS = (
 EVERY_JOB = len(KINSHIPS) - 1
 LIMITS_PER_DOUBLING = 2  # limits within a factor of 1.4 are alike
 MEMORY = 0.998  # by which an error counts less with every job that ends: half after 346
+EVERY_RUN = -1.0  # every run was longer
 FIRST_HOUR = 3600.0  # what a first job without a limit is given: nothing is known yet
 
 Values = tuple[object, ...]
@@ -83,7 +84,8 @@ class LearntRuntime:
     def learn(self, job_id: str, features: JobFeatures, run_seconds: float) -> None:
         """Remember a job that has ended, under every kinship that it has, after rating what each would have said."""
         values = _values(features)
-        kin = [(kinship, _KEYS[kinship](values)) for kinship, places in enumerate(_PLACES) if _known(values, places)]
+        unknown = {place for place, value in enumerate(values) if value is None}
+        kin = [(at, _KEYS[at](values)) for at, places in enumerate(_PLACES) if unknown.isdisjoint(places)]
         self._rate([(kinship, self._histories[kinship].get(key)) for kinship, key in kin], run_seconds)
         for kinship, key in kin:
             history = self._histories[kinship].get(key)
@@ -136,7 +138,7 @@ class LearntRuntime:
     def _loss(self, history: SortedWindow, run_seconds: float) -> float | None:
         if len(history) < self.least_survivors:
             return None
-        answer = max(LEAST_SECONDS, history.quantile_above(0.0, self.quantile))
+        answer = max(LEAST_SECONDS, history.quantile_above(EVERY_RUN, self.quantile))
         error = math.log(max(LEAST_SECONDS, run_seconds) / answer)
         return max(self.quantile * error, (self.quantile - 1.0) * error)
 
@@ -157,7 +159,3 @@ def _values(features: JobFeatures) -> Values:
     limit = features.limit_seconds
     limit_class = None if limit is None else math.floor(math.log2(limit) * LIMITS_PER_DOUBLING)
     return features.user, features.name, features.gpus, features.kind, limit_class
-
-
-def _known(values: Values, places: tuple[int, ...]) -> bool:
-    return all(values[place] is not None for place in places)

@@ -66,7 +66,16 @@ class Scenario:
         horizon = HorizonSettings(
             steps=steps, hourly_decay=recipe.hourly_decay, realtime_penalty=recipe.realtime_penalty
         )
-        return make_planner(name, Setting(self.world, recipe.knowledge.knowledge(), horizon, recipe.iterations))
+        setting = Setting(
+            self.world,
+            recipe.knowledge.knowledge(),
+            horizon,
+            recipe.worth.settings(),
+            recipe.iterations,
+            recipe.exact_minutes,
+            recipe.exact_seconds,
+        )
+        return make_planner(name, setting)
 
     def yardstick(self) -> Yardstick:
         """Return what the measures depend on beside the replay."""
@@ -113,11 +122,17 @@ def build_scenario(recipe: ReplayRecipe) -> Scenario:
         step_seconds=recipe.step_seconds,
         job_start_seconds=recipe.job_start_seconds,
         replica_stop_seconds=recipe.replica_stop_seconds,
-        end=arrivals[-1].at + 1 + recipe.drain_days * SECONDS_PER_DAY,
+        end=_end(arrivals[-1].at, recipe),
         faults=recipe.faults.rates(),
         seed=recipe.seed,
     )
     return Scenario(recipe, world, tuple(summary for _, summary in parts))
+
+
+def _end(last_arrival: int, recipe: ReplayRecipe) -> int:
+    """Return the end of the step in which the queue has drained for as long as the recipe says."""
+    steps = (last_arrival + recipe.drain_days * SECONDS_PER_DAY) // recipe.step_seconds + 1
+    return steps * recipe.step_seconds
 
 
 def _cluster(recipe: ReplayRecipe) -> Cluster:

@@ -14,6 +14,7 @@ from loadfactor.control.planners import (
     STRICT,
     Allocator,
     Conservative,
+    ExactTurns,
     HorizonSettings,
     InOrder,
     JobBook,
@@ -21,8 +22,10 @@ from loadfactor.control.planners import (
     ReactiveScaling,
     ServiceCurves,
     ServingRule,
+    WorthSettings,
     by_arrival,
     by_priority,
+    load_planners,
 )
 from loadfactor.engines import World
 from loadfactor.errors import InputError
@@ -55,12 +58,15 @@ class Knowledge:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a contestant is made from."""
+    """What a contestant is made from; `fast+full` lets `full` plan every `exact_minutes` for `exact_seconds`."""
 
     world: World
     knowledge: Knowledge = field(default_factory=Knowledge)
     horizon: HorizonSettings = field(default_factory=HorizonSettings)
-    iterations: int = 0
+    worth: WorthSettings = field(default_factory=WorthSettings)
+    iterations: int = 12
+    exact_minutes: float = 30.0
+    exact_seconds: float = 10.0
 
 
 def _estimator(setting: Setting) -> RuntimeEstimator:
@@ -107,9 +113,17 @@ def _conservative(name: str, serving: Callable[[World], ServingRule]) -> Make:
 
 
 def _fast(setting: Setting) -> Planner:
+    return _allocator(setting, "fast", None)
+
+
+def _fast_and_full(setting: Setting) -> Planner:
+    return _allocator(setting, "fast+full", ExactTurns(setting.exact_minutes, setting.exact_seconds))
+
+
+def _allocator(setting: Setting, name: str, exact: ExactTurns | None) -> Planner:
     book = JobBook(by_priority, _estimator(setting), setting.world.job_start_seconds)
     curves = ServiceCurves(_forecasters(setting), setting.knowledge.quantile)
-    return Allocator(book, curves, setting.horizon, setting.iterations)
+    return Allocator(book, curves, setting.horizon, setting.iterations, name, setting.worth, exact)
 
 
 Make = Callable[[Setting], Planner]
@@ -126,13 +140,15 @@ CONTESTANTS: dict[str, Make] = {
     "backfill+peak": _conservative("backfill+peak", _peak),
     "backfill+reactive": _conservative("backfill+reactive", _reactive),
     "fast": _fast,
+    "fast+full": _fast_and_full,
 }
 
 
 def make_planner(name: str, setting: Setting) -> Planner:
-    """Return a fresh planner; raise `InputError` for a name that is not in `CONTESTANTS`."""
+    """Return a fresh planner, its code loaded; raise `InputError` for a name that is not in `CONTESTANTS`."""
     if name not in CONTESTANTS:
         raise InputError.of(
             "policy", f"{name!r} is none that can be replayed", f"choose among {', '.join(CONTESTANTS)}"
         )
+    load_planners()
     return CONTESTANTS[name](setting)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
+from loadfactor.control.planners import WorthSettings
 from loadfactor.engines import FaultRates
 from loadfactor.engines.world import DRAIN_DAYS
 from loadfactor.errors import Fault, InputError
@@ -120,6 +121,19 @@ class KnowledgeRecipe(Noun):
         return Knowledge(self.run_times, self.forecast, self.quantile)
 
 
+class WorthRecipe(Noun):
+    """What counts for `fast` beside priority; see `loadfactor.control.planners.WorthSettings`."""
+
+    ageing_per_hour: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    starvation_hours: PositiveNumber | None = None
+    shares: Mapping[Text, PositiveNumber] = {}
+    share_half_life_hours: PositiveNumber = 24.0
+
+    def settings(self) -> WorthSettings:
+        """Return what the allocator understands."""
+        return WorthSettings(**self.model_dump())
+
+
 def _known_policy(name: str) -> str:
     if name not in CONTESTANTS:
         raise contradiction(f"{name!r} is no policy that can be replayed", f"choose among {', '.join(CONTESTANTS)}")
@@ -137,7 +151,7 @@ class ReplayRecipe(Noun):
     cut the logs. `peak_share` is the share of the cluster that all services together take at their common peak.
     `starved_hours` is the wait from which on a job counts as starved. A replay ends with its last job, at the latest
     `drain_days` after the last arrival: a policy may starve a job for ever. `iterations` are those of the search of
-    `fast`, after its constructive decoder.
+    `fast`, after its constructive decoder; `fast+full` lets `full` plan every `exact_minutes` for `exact_seconds`.
     """
 
     name: Text = "replay"
@@ -164,7 +178,10 @@ class ReplayRecipe(Noun):
     faults: FaultRecipe = FaultRecipe()
     policies: Annotated[tuple[PolicyName, ...], Field(min_length=1, max_length=100)] = DEFAULT_POLICIES
     knowledge: KnowledgeRecipe = KnowledgeRecipe()
-    iterations: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = 0
+    iterations: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = 12
+    worth: WorthRecipe = WorthRecipe()
+    exact_minutes: Annotated[float, Field(gt=0, le=1e6)] = 30.0
+    exact_seconds: Annotated[float, Field(gt=0, le=1e4)] = 10.0
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

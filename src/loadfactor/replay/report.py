@@ -74,9 +74,24 @@ class ReplayReport:
         return document
 
 
-def replay_report(scenario: Scenario, progress: Told | None = None) -> ReplayReport:
-    """Replay every policy of the scenario's recipe, one after another, and measure them."""
-    return ReplayReport(scenario, tuple(outcome_of(scenario, name, progress) for name in scenario.recipe.policies))
+def replay_report(scenario: Scenario, progress: Told | None = None, bounded: bool = False) -> ReplayReport:
+    """Replay every policy of the scenario's recipe, one after another, and measure them.
+
+    With `bounded` it is computed, too, what no policy could have exceeded.
+    """
+    outcomes = tuple(outcome_of(scenario, name, progress) for name in scenario.recipe.policies)
+    return ReplayReport(scenario, outcomes, _bounds(scenario, progress) if bounded else None)
+
+
+def _bounds(scenario: Scenario, progress: Told | None) -> dict[str, float]:
+    from loadfactor.replay.reachable import bounds_of
+
+    if progress is not None:
+        progress("bound", 0.0)
+    bounds = {name: round(value, DIGITS) for name, value in bounds_of(scenario).items()}
+    if progress is not None:
+        progress("bound", 1.0)
+    return bounds
 
 
 def outcome_of(scenario: Scenario, name: str, progress: Told | None = None) -> Outcome:

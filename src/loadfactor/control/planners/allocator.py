@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import numpy as np
 import numpy.typing as npt
 
 from loadfactor.control.changes import Change, DemandIsKnown
 from loadfactor.control.decision import Decision, JobStart, Swap
 from loadfactor.control.planners.book import JobBook
+from loadfactor.control.planners.exact import ExactTurns
 from loadfactor.control.planners.horizon import HorizonSettings, RollingHorizon
+from loadfactor.control.planners.placing import NOWHERE, best_free_block
+from loadfactor.control.planners.worth import Worth, WorthSettings
 from loadfactor.control.records import ServiceRecord
 from loadfactor.control.state import ClusterState
 from loadfactor.foresight import DemandForecaster
@@ -24,13 +29,16 @@ class ServiceCurves:
 
     def __init__(self, forecasters: dict[str, DemandForecaster], quantile: float) -> None:
         self.forecasters, self.quantile = forecasters, quantile
-        self._step_at = -1
+        self._step_at = self._observed_at = -1
         self._curves: Ints = np.empty((0, 0), dtype=np.int64)
 
     def notice(self, change: Change, state: ClusterState) -> None:
-        """Let the forecasters observe the step that is over."""
+        """Let the forecasters observe the step that is over; what was overtaken by newer news comes too late."""
         if isinstance(change, DemandIsKnown):
             self._step_at = -1
+            if change.at <= self._observed_at:
+                return
+            self._observed_at = change.at
             for name, demand in change.demand.items():
                 if name in self.forecasters:
                     self.forecasters[name].observe(change.at - state.step_seconds, float(demand))
@@ -55,7 +63,8 @@ class ServiceCurves:
 class Allocator:
     """Plans the horizon anew with `fast` at every decision, and does what the plan says for now.
 
-    `iterations` of the search follow the constructive decoder; the same events give the same decisions.
+    `iterations` of the search follow the constructive decoder; the same events give the same decisions. With `exact`
+    some decisions are made by `full` (by its clock, so that they may differ from run to run).
     """
 
     def __init__(
@@ -65,8 +74,12 @@ class Allocator:
         settings: HorizonSettings | None = None,
         iterations: int = 0,
         name: str = "fast",
+        worth: WorthSettings | None = None,
+        exact: ExactTurns | None = None,
     ) -> None:
         self.name = name
+        self.worth = Worth(worth or WorthSettings())
+        self.exact = exact
         self.book, self.curves = book, curves
         self.settings = settings or HorizonSettings()
         self.iterations = iterations
@@ -75,6 +88,7 @@ class Allocator:
 
     def notice(self, change: Change, state: ClusterState) -> None:
         """Pass a change on to those who keep it in mind."""
+        self.worth.notice(change, state, self.book.backlog_gpu_seconds)
         self.book.notice(change, state)
         self.curves.notice(change, state)
 
@@ -84,17 +98,31 @@ class Allocator:
         rows = self._ready_rows(state, now)
         if not first and not len(rows):
             return Decision()
-        if self._horizon is None:
-            self._horizon = RollingHorizon(state, self.settings)
+        rows, worth = self._dearest_first(rows, state)
+        fitting = self.book.columns.size.of(rows) <= largest_free_block(state)
+        if not first and not fitting.any():
+            return Decision()
+        fitting[: self.settings.depth] = True
+        rows, worth = rows[fitting], worth[fitting]
         demand = self._demand(state, first)
         free_at = self.book.free_at(state)
-        instance = self._horizon.instance(state, rows, self.book.columns, free_at, demand)
-        layout = Search(instance, seed=state.effects).run(Budget(0.0, 0.0, self.iterations))
-        if layout is None:
-            return Decision()
         if first:
             self._swapped_at = state.step_began()
-        return self._first_moment(state, layout, rows, first)
+        if self.exact is not None and self.exact.due(now):
+            return self.exact.decide(state, rows, self.book.columns, worth, free_at, demand, self.settings)
+        if self._horizon is None:
+            self._horizon = RollingHorizon(state, self.settings)
+        instance = self._horizon.instance(state, rows, self.book.columns, worth, free_at, demand)
+        layout = Search(instance, seed=state.effects).run(Budget(0.0, 0.0, self.iterations))
+        return Decision() if layout is None else self._first_moment(state, layout, rows, first)
+
+    def _dearest_first(self, rows: Ints, state: ClusterState) -> tuple[Ints, Floats]:
+        """Return rows and their worth, in the order of worth."""
+        worth = self.worth.of(rows, self.book.columns.priority.of(rows), state)
+        if not self.worth.settings.active:
+            return rows, worth
+        order = np.argsort(-worth, kind="stable")
+        return rows[order], worth[order]
 
     def _ready_rows(self, state: ClusterState, now: int) -> Ints:
         """Return the rows of the queue that may start, as far as a free GPU lets any of them."""
@@ -102,7 +130,7 @@ class Allocator:
         if not queue.count or not state.usable().any():
             return np.empty(0, dtype=np.int64)
         rows = queue.rows
-        waiting: Ints = rows[columns.ready_at[rows] <= now]
+        waiting: Ints = rows[columns.ready_at.of(rows) <= now]
         return waiting
 
     def _demand(self, state: ClusterState, first: bool) -> Ints:
@@ -112,7 +140,7 @@ class Allocator:
             return demand
         demand = demand.copy()
         for service in state.services:
-            demand[service.row, 0] = max(demand[service.row, 0], service.held())
+            demand[service.row, 0] = max(demand[service.row, 0], int(np.count_nonzero(state.held_by(service))))
         return demand
 
     def _first_moment(self, state: ClusterState, layout: Layout, rows: Ints, first: bool) -> Decision:
@@ -127,8 +155,19 @@ class Allocator:
         now = np.flatnonzero((layout.where >= 0) & (layout.begin == 0))
         for position in now.tolist():
             row, gpu = int(rows[position]), int(layout.where[position])
-            size = int(self.book.columns.size[row])
+            size = state.jobs[row].size
             if usable[gpu : gpu + size].all():
                 decision.starts.append(JobStart(row, gpu))
                 usable[gpu : gpu + size] = False
         return decision
+
+
+def largest_free_block(state: ClusterState) -> int:
+    """Return the largest admissible block that is free at this moment, 0 where none is."""
+    free_at = np.where(state.usable(), 0.0, np.inf)
+    first_of_node = np.array(state.cluster.node_offsets, dtype=np.int64)
+    sizes = state.block_sizes.sizes
+    found = bisect_left(
+        sizes, True, key=lambda size: best_free_block(free_at, 0.0, size, first_of_node, 0, 0, False) == NOWHERE
+    )
+    return sizes[found - 1] if found else 0

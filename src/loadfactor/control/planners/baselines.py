@@ -39,7 +39,7 @@ class InOrder:
         started = np.empty((min(queue.count, len(free_at)), 2), dtype=np.int64)
         first_of_node = np.array(state.cluster.node_offsets, dtype=np.int64)
         count = start_in_order(
-            self.mode, queue.rows, queue.count, columns.size, columns.run_seconds, columns.ready_at, free_at,
-            float(now), first_of_node, started,
+            self.mode, queue.rows, columns.size.numbers, columns.run_seconds.numbers,
+            columns.ready_at.numbers, free_at, float(now), first_of_node, started,
         )  # fmt: skip
         return [JobStart(row, gpu) for row, gpu in started[:count].tolist()]

@@ -57,7 +57,7 @@ class JobBook:
             self._queue(change.job)
         elif isinstance(change, JobLeftQueue):
             job = change.job
-            self.queue.remove(job.row, float(self.columns.key[job.row]))
+            self.queue.remove(job.row, self.columns.key[job.row])
             if job.phase in HOLDING:
                 self._expect(job, state)
         elif isinstance(change, JobIsOver):
@@ -66,20 +66,26 @@ class JobBook:
 
     def _queue(self, job: JobRecord) -> None:
         row, columns = job.row, self.columns
-        columns.make_room(row)
         columns.size[row] = job.size
         columns.run_seconds[row] = self.overhead_seconds + self.estimator.estimate(
             job.request.id, features_of(job), 0.0
         )
         columns.ready_at[row] = job.retry_at
-        columns.worth[row] = job.priority
+        columns.priority[row] = job.priority
         columns.key[row] = self.rank(job)
-        self.queue.add(row, float(columns.key[row]))
+        self.queue.add(row, columns.key[row])
 
     def _expect(self, job: JobRecord, state: ClusterState) -> None:
         if len(self._ends) != len(state.owner):
             self._ends = np.zeros(len(state.owner), dtype=np.float64)
         self._ends[job.first_gpu : job.first_gpu + job.size] = state.now + self.columns.run_seconds[job.row]
+
+    def backlog_gpu_seconds(self, state: ClusterState) -> float:
+        """Return the work that is there, by expected run times: what waits, and what is left of what runs."""
+        rows = self.queue.rows
+        waiting = float((self.columns.size.of(rows) * self.columns.run_seconds.of(rows)).sum())
+        left = self._ends[state.owner > FREE] - state.now if len(self._ends) else np.zeros(0)
+        return waiting + float(np.maximum(0.0, left).sum())
 
     def free_at(self, state: ClusterState) -> Floats:
         """Return (N,) the second from which on each GPU is expected free, infinity where nobody can say.

@@ -46,10 +46,10 @@ class Conservative:
         if self._horizon is None:
             self._horizon = RollingHorizon(state, self.settings)
         queue, columns = self.book.queue, self.book.columns
-        rows = queue.rows[columns.ready_at[queue.rows] <= now]
+        rows = queue.rows[columns.ready_at.of(queue.rows) <= now]
         free_at = self.book.free_at(state)
         free_at[[swap.gpu for swap in decision.given]] = np.inf
-        i = self._horizon.instance(state, rows, columns, free_at, None)
+        i = self._horizon.instance(state, rows, columns, columns.priority.of(rows), free_at, None)
         chosen, begin, where = (np.full(len(rows), NONE, dtype=np.int64) for _ in range(3))
         complete(
             np.arange(len(rows)), i.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, np.empty_like(i.free), i.jobs,

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.control.planners.queue import Columns
-from loadfactor.control.records import ReplicaPhase, ServiceRecord
-from loadfactor.control.state import ClusterState
+from loadfactor.control.records import ServiceRecord
+from loadfactor.control.state import FREE, ClusterState
 from loadfactor.model import Cluster, GpuRange, Horizon, Job, Problem, Service
 from loadfactor.policies.catalogue import Catalogue, catalogue_of
 from loadfactor.policies.compiled import kernel
@@ -75,24 +75,24 @@ class RollingHorizon:
         self._weight = np.array(
             decay_weights(settings.steps, settings.hourly_decay ** (state.step_seconds / 3600)), dtype=np.float64
         )
-        catalogue.gpus(self._problem.services[0])  # it makes `starts` longer
+        self._suitable = catalogue.gpus(self._problem.services[0])
         self._starts = catalogue.starts
 
     def instance(
-        self, state: ClusterState, rows: Ints, columns: Columns, free_at: Floats, demand: Ints | None
+        self, state: ClusterState, rows: Ints, columns: Columns, worth: Floats, free_at: Floats, demand: Ints | None
     ) -> Instance:
-        """Return the arrays for the jobs of `rows`, the dearest first, and the services' `demand` (S, T).
+        """Return the arrays for the jobs of `rows`, the dearest first by `worth`, and the services' `demand` (S, T).
 
         Without `demand` services keep for ever what they hold, and the instance has none.
         """
         steps, catalogue = self.settings.steps, self._catalogue
         ends = self._ends(state, free_at, keep=demand is None)
-        jobs, options, priority = self._jobs(state, rows, columns)
+        jobs, options = self._jobs(state, rows, columns)
         services, held = self._services(state, state.services if demand is not None else [])
         price = np.array(
             [self.settings.realtime_penalty * each.request.priority for each in state.services[: len(services)]]
         )
-        reward = priority * options[:, 0]
+        reward = worth * options[:, 0]
         return Instance(
             problem=self._problem,
             steps=steps,
@@ -105,7 +105,7 @@ class RollingHorizon:
             free=free_by_step(ends, steps),
             jobs=jobs,
             options=options,
-            density=priority,
+            density=worth,
             mean_worth=float(reward.mean() * 6) if len(reward) else 1.0,
             reward=reward,
             starts=self._starts,
@@ -126,31 +126,28 @@ class RollingHorizon:
         """
         step_at, steps = state.step_began(), self.settings.steps
         ends = np.clip(np.ceil((free_at - step_at) / state.step_seconds), 0, steps).astype(np.int64)
-        for service in state.services:
-            for replica in service.replicas.values():
-                if replica.phase is ReplicaPhase.STOPPING:
-                    ends[replica.gpu] = 1
-                elif not keep and not state.lost[replica.gpu]:
-                    ends[replica.gpu] = 0
+        if not keep:
+            ends[(state.owner < FREE) & ~state.lost] = 0
+        ends[state.stopping & ~state.lost] = 1
         return ends
 
-    def _jobs(self, state: ClusterState, rows: Ints, columns: Columns) -> tuple[Ints, Ints, Floats]:
+    def _jobs(self, state: ClusterState, rows: Ints, columns: Columns) -> tuple[Ints, Ints]:
         steps, count = self.settings.steps, len(rows)
-        size = columns.size[rows]
-        duration = np.maximum(1, np.ceil(columns.run_seconds[rows] / state.step_seconds)).astype(np.int64)
+        size = columns.size.of(rows)
+        duration = np.maximum(1, np.ceil(columns.run_seconds.of(rows) / state.step_seconds)).astype(np.int64)
         last = np.where(np.arange(count) < self.settings.depth, steps - 1, 0)
         options = np.column_stack([size, duration, last, self._blocks[size]])
         numbers = np.arange(count)
         jobs = np.column_stack([np.zeros(count, dtype=np.int64), numbers, numbers + 1])
-        return jobs, options, columns.worth[rows]
+        return jobs, options
 
     def _services(self, state: ClusterState, services: list[ServiceRecord]) -> tuple[Ints, Ints]:
         gpus = len(state.owner)
-        first, last = self._catalogue.gpus(self._problem.services[0]) if self._problem.services else (0, 0)
+        first, last = self._suitable
         rows = np.empty((len(services), 5), dtype=np.int64)
         held = np.full(gpus, UNKNOWN, dtype=np.int64)
         for service in services:
-            holding = [each.gpu for each in service.replicas.values() if each.phase is not ReplicaPhase.STOPPING]
+            holding = np.flatnonzero(state.held_by(service))
             most = gpus if service.request.max_gpus is None else min(gpus, service.request.max_gpus)
             rows[service.row] = service.request.max_swap, most, len(holding), first, last
             held[holding] = service.row

@@ -27,26 +27,40 @@ def best_free_block(
     Inside a node the shortest stretch of free GPUs wins, of whole nodes the shortest row of free ones; the lowest of
     equals. No block may meet [low, high) where `barred` is set.
     """
-    best, best_length = NOWHERE, 1 << 60
-    nodes = len(first_of_node) - 1
-    begin, length = NOWHERE, 0
-    whole = False
-    for node in range(nodes):
+    for node in range(len(first_of_node) - 1):
         if first_of_node[node + 1] - first_of_node[node] >= size:
-            whole = True
-    if whole:
-        for node in range(nodes):
-            begin, length = NOWHERE, 0
-            for gpu in range(first_of_node[node], first_of_node[node + 1] + 1):
-                if gpu < first_of_node[node + 1] and free_at[gpu] <= now and not (barred and low <= gpu < high):
-                    if length == 0:
-                        begin = gpu
-                    length += 1
-                else:
-                    if size <= length < best_length:
-                        best, best_length = begin, length
-                    length = 0
-        return best
+            return _shortest_stretch(free_at, now, size, first_of_node, low, high, barred)
+    return _shortest_row(free_at, now, size, first_of_node, low, high, barred)
+
+
+@inner
+def _shortest_stretch(
+    free_at: Floats, now: float, size: int, first_of_node: Ints, low: int, high: int, barred: bool
+) -> int:
+    """Return the first GPU of the shortest stretch of free GPUs inside a node that holds the block, or -1."""
+    best, best_length = NOWHERE, 1 << 60
+    for node in range(len(first_of_node) - 1):
+        begin, length = NOWHERE, 0
+        for gpu in range(first_of_node[node], first_of_node[node + 1] + 1):
+            if gpu < first_of_node[node + 1] and free_at[gpu] <= now and not (barred and low <= gpu < high):
+                if length == 0:
+                    begin = gpu
+                length += 1
+            else:
+                if size <= length < best_length:
+                    best, best_length = begin, length
+                length = 0
+    return best
+
+
+@inner
+def _shortest_row(
+    free_at: Floats, now: float, size: int, first_of_node: Ints, low: int, high: int, barred: bool
+) -> int:
+    """Return the first GPU of the shortest row of wholly free nodes of which some make up the block, or -1."""
+    best, best_length = NOWHERE, 1 << 60
+    begin, length = NOWHERE, 0
+    nodes = len(first_of_node) - 1
     for node in range(nodes + 1):
         free = node < nodes
         if free:
@@ -58,12 +72,11 @@ def best_free_block(
             if length == 0:
                 begin = node
             length += 1
-        else:
-            if length > 0:
-                gpu = _exact(first_of_node, begin, begin + length, size)
-                total = first_of_node[begin + length] - first_of_node[begin]
-                if gpu != NOWHERE and total < best_length:
-                    best, best_length = gpu, total
+        elif length > 0:
+            gpu = _exact(first_of_node, begin, begin + length, size)
+            total = first_of_node[begin + length] - first_of_node[begin]
+            if gpu != NOWHERE and total < best_length:
+                best, best_length = gpu, total
             length = 0
     return best
 
@@ -122,7 +135,6 @@ def first_free_block(free_at: Floats, size: int, first_of_node: Ints) -> tuple[f
 def start_in_order(
     mode: int,
     order: Ints,
-    count: int,
     size: Ints,
     run_seconds: Floats,
     ready_at: Floats,
@@ -131,20 +143,16 @@ def start_in_order(
     first_of_node: Ints,
     started: Ints,
 ) -> int:
-    """Start what may start of the first `count` rows in `order`; return how many, their (row, GPU) in `started`.
+    """Start what may start of the rows in `order`; return how many, their (row, GPU) in `started`.
 
     In mode EASY the first job that must wait gets a reservation: the first block that will be free for it, by the
     expected ends; a later one starts where it is over by then or leaves that block alone (Lifka 1995). A job for which
     nobody can say when a block will be free holds nobody up. `free_at` is written to.
     """
-    found = 0
-    shadow, low, high = np.inf, 0, 0
-    reserved = False
-    gpus = len(free_at)
+    found, shadow, low, high, reserved = 0, np.inf, 0, 0, False
     # A job fails where a shorter or equal one of the same or a smaller size failed before: free GPUs only get fewer.
-    failed = np.full(gpus + 1, np.inf)
-    for position in range(count):
-        row = order[position]
+    failed = np.full(len(free_at) + 1, np.inf)
+    for row in order:
         wanted, run = size[row], run_seconds[row]
         if ready_at[row] > now or run >= failed[wanted]:
             continue
@@ -156,9 +164,8 @@ def start_in_order(
             found += 1
             free_at[gpu : gpu + wanted] = now + run
             continue
-        fails_from = run
+        fails_from = run if reserved else 0.0
         if not reserved:
-            fails_from = 0.0
             shadow, low = first_free_block(free_at, wanted, first_of_node)
             if low != NOWHERE and shadow < np.inf:
                 if mode == STRICT:
@@ -166,10 +173,16 @@ def start_in_order(
                 reserved, high = True, low + wanted
             else:
                 shadow, low = np.inf, 0
-        for larger in range(wanted, gpus + 1):
-            if failed[larger] <= fails_from:
-                break
-            failed[larger] = fails_from
+        _note_failure(failed, wanted, fails_from)
         if failed[1] <= 0.0:
             break
     return found
+
+
+@inner
+def _note_failure(failed: Floats, size: int, run: float) -> None:
+    """Note that no job of `size` GPUs or more that runs for `run` seconds or longer can start."""
+    for larger in range(size, len(failed)):
+        if failed[larger] <= run:
+            break
+        failed[larger] = run

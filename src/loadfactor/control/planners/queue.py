@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 FIRST_ROOM = 256
+Number = TypeVar("Number", bound=np.generic)
 
 
 class RankedQueue:
@@ -51,23 +54,34 @@ class RankedQueue:
         return low + int(self._rows[low:high].searchsorted(row))
 
 
+class Column(Generic[Number]):
+    """Numbers by row, growing as rows are written."""
+
+    def __init__(self, dtype: type[Number], empty: float) -> None:
+        self._empty = empty
+        self.numbers: npt.NDArray[Number] = np.full(FIRST_ROOM, empty, dtype=dtype)
+
+    def __setitem__(self, row: int, number: float) -> None:
+        if row >= len(self.numbers):
+            larger = np.full(2 * max(row, len(self.numbers)), self._empty, dtype=self.numbers.dtype)
+            larger[: len(self.numbers)] = self.numbers
+            self.numbers = larger
+        self.numbers[row] = number
+
+    def __getitem__(self, row: int) -> float:
+        return float(self.numbers[row])
+
+    def of(self, rows: Ints) -> npt.NDArray[Number]:
+        """Return the numbers of `rows`."""
+        return self.numbers[rows]
+
+
 class Columns:
-    """What planners know of jobs by row: block size, expected run time, when each may be tried, and its priority."""
+    """What planners know of jobs by row: block size, expected run time, when each may be tried, key and priority."""
 
     def __init__(self) -> None:
-        self.size: Ints = np.zeros(FIRST_ROOM, dtype=np.int64)
-        self.run_seconds: Floats = np.zeros(FIRST_ROOM, dtype=np.float64)
-        self.ready_at: Floats = np.zeros(FIRST_ROOM, dtype=np.float64)
-        self.key: Floats = np.zeros(FIRST_ROOM, dtype=np.float64)
-        self.worth: Floats = np.zeros(FIRST_ROOM, dtype=np.float64)
-
-    def make_room(self, row: int) -> None:
-        """Let the columns reach to `row`."""
-        if row < len(self.size):
-            return
-        room = 2 * max(row, len(self.size))
-        for name in ("size", "run_seconds", "ready_at", "key", "worth"):
-            column = getattr(self, name)
-            larger = np.zeros(room, dtype=column.dtype)
-            larger[: len(column)] = column
-            setattr(self, name, larger)
+        self.size: Column[np.int64] = Column(np.int64, 0)
+        self.run_seconds: Column[np.float64] = Column(np.float64, 0.0)
+        self.ready_at: Column[np.float64] = Column(np.float64, 0.0)
+        self.key: Column[np.float64] = Column(np.float64, 0.0)
+        self.priority: Column[np.float64] = Column(np.float64, 0.0)

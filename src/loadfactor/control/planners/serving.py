@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from loadfactor.control.changes import Change
 from loadfactor.control.decision import Decision, Swap
-from loadfactor.control.records import ReplicaPhase, ServiceRecord
+from loadfactor.control.records import ServiceRecord
 from loadfactor.control.state import ClusterState
 
 Ints = npt.NDArray[np.int64]
@@ -74,7 +74,7 @@ def swaps_towards(rule: ServingRule, state: ClusterState) -> Decision:
         target = rule.target(service, state)
         if service.request.max_gpus is not None:
             target = min(target, service.request.max_gpus)
-        missing = target - service.held()
+        missing = target - int(np.count_nonzero(state.held_by(service)))
         if missing > 0:
             for gpu in _nearest_full(free, state)[: min(missing, state.swaps_left(service))].tolist():
                 decision.given.append(Swap(service.row, gpu))
@@ -97,7 +97,7 @@ def _nearest_full(free: npt.NDArray[np.bool_], state: ClusterState) -> Ints:
 
 def _loneliest(service: ServiceRecord, state: ClusterState) -> list[int]:
     """Return the GPUs of the service's replicas, those of the nodes where it has the fewest first."""
-    gpus = sorted(gpu for gpu, replica in service.replicas.items() if replica.phase is not ReplicaPhase.STOPPING)
+    gpus = np.flatnonzero(state.held_by(service)).tolist()
     node_of = state.cluster.node_of
     count: dict[int, int] = {}
     for gpu in gpus:

@@ -6,7 +6,7 @@ import numpy as np
 
 from loadfactor.policies.compiled import inner, kernel
 from loadfactor.policies.instance import HELD, MAX_SWAP, Floats, Ints
-from loadfactor.policies.occupancy import NOWHERE, Bits, take
+from loadfactor.policies.occupancy import NOWHERE, Bits, summarise, take
 
 
 @kernel
@@ -91,20 +91,85 @@ def unmet_cost(changes: Ints, services: Ints, demand: Ints, price: Floats) -> fl
 
 
 @kernel
-def mark(changes: Ints, service: int, held: Ints, steps: int, target: Bits) -> None:
-    """Set the bits of `target` (N, W) where the service holds a GPU after its `changes`, which are sorted by step."""
+def hold(
+    changes: Ints,
+    service: int,
+    held: Ints,
+    level: Ints,
+    reserved: Bits,
+    grid: Bits,
+    fixed: Bits,
+    pool_of_gpu: Ints,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
+    free: Ints,
+) -> None:
+    """Give the service, which has nothing, what it holds after its `changes`, which are sorted by step.
+
+    Its GPUs are taken in `reserved` (N, W), the grid with its summaries, and `fixed` (N, W); `free` (P, T) counts them.
+    `level` (T,) receives how many it holds at every step.
+    """
+    _mark(changes, service, held, level, reserved)
+    for gpu in range(len(held)):
+        taken = False
+        for word in range(reserved.shape[1]):
+            bits = reserved[gpu, word]
+            if bits != 0:
+                count_bits(free, pool_of_gpu[gpu], word, bits, -1)
+                grid[gpu, word] |= bits
+                fixed[gpu, word] |= bits
+                taken = True
+        if taken:
+            summarise(grid, first_of_node, node_of_gpu[gpu], node_of_gpu[gpu] + 1)
+
+
+@inner
+def _mark(changes: Ints, service: int, held: Ints, level: Ints, reserved: Bits) -> None:
+    """Write what the service holds to `level` and `reserved`."""
+    steps, number, row = len(level), 0, 0
     since = np.full(len(held), NOWHERE, dtype=np.int64)
     for gpu in range(len(held)):
         if held[gpu] == service:
             since[gpu] = 0
+            number += 1
+    for t in range(steps):
+        while row < len(changes) and changes[row, 1] == t:
+            number += changes[row, 3]
+            row += 1
+        level[t] = number
     for row in range(len(changes)):
         t, gpu = changes[row, 1], changes[row, 2]
         if changes[row, 3] > 0:
             since[gpu] = t
         else:
             if since[gpu] != NOWHERE and since[gpu] < t:
-                take(target, gpu, 1, since[gpu], t)
+                take(reserved, gpu, 1, since[gpu], t)
             since[gpu] = NOWHERE
     for gpu in range(len(held)):
         if since[gpu] != NOWHERE:
-            take(target, gpu, 1, since[gpu], steps)
+            take(reserved, gpu, 1, since[gpu], steps)
+
+
+@kernel
+def withdraw(
+    reserved: Bits, grid: Bits, fixed: Bits, pool_of_gpu: Ints, node_of_gpu: Ints, first_of_node: Ints, free: Ints
+) -> None:
+    """Take everything from the service whose `reserved` (N, W) this is, which still tells what it had."""
+    for gpu in range(len(reserved)):
+        freed = False
+        for word in range(reserved.shape[1]):
+            bits = reserved[gpu, word]
+            if bits != 0:
+                count_bits(free, pool_of_gpu[gpu], word, bits, 1)
+                grid[gpu, word] &= ~bits
+                fixed[gpu, word] &= ~bits
+                freed = True
+        if freed:
+            summarise(grid, first_of_node, node_of_gpu[gpu], node_of_gpu[gpu] + 1)
+
+
+@kernel
+def count_bits(free: Ints, pool: int, word: int, bits: np.uint64, sign: int) -> None:
+    """Add a GPU of the pool (sign 1), or take it away (-1), at the steps whose bits are set in a word of its row."""
+    for t in range(word << 6, min(free.shape[1], (word + 1) << 6)):
+        free[pool, t] += sign * np.int64((bits >> np.uint64(t & 63)) & np.uint64(1))

@@ -31,7 +31,7 @@ def insert_all(
 ) -> float:
     """Place the jobs that have no block yet at their earliest start anywhere, in `order`; return what they add."""
     total = 0.0
-    group, groups = group_options(options)
+    group, groups = group_options(order, jobs, options)
     floors = np.zeros((groups, len(weight), 2), dtype=np.int64)
     earliest = np.empty(most_options(jobs), dtype=np.int64)
     for job in order:

@@ -23,22 +23,26 @@ FROM, UNTIL = range(2)
 
 
 @inner
-def group_options(options: Ints) -> tuple[Ints, int]:
-    """Return the group of every option, options of the same blocks being one, and the number of groups."""
+def group_options(order: Ints, jobs: Ints, options: Ints) -> tuple[Ints, int]:
+    """Return the group of every option of the jobs in `order`, and the number of groups.
+
+    Options of the same blocks are one group; what other jobs' options get means nothing.
+    """
     group = np.empty(len(options), dtype=np.int64)
     example = np.empty(len(options), dtype=np.int64)
     groups = 0
-    for option in range(len(options)):
-        found = 0
-        while found < groups and (
-            options[example[found], FIRST_BLOCK] != options[option, FIRST_BLOCK]
-            or options[example[found], LAST_BLOCK] != options[option, LAST_BLOCK]
-        ):
-            found += 1
-        if found == groups:
-            example[groups] = option
-            groups += 1
-        group[option] = found
+    for job in order:
+        for option in range(jobs[job, FIRST_OPTION], jobs[job, LAST_OPTION]):
+            found = 0
+            while found < groups and (
+                options[example[found], FIRST_BLOCK] != options[option, FIRST_BLOCK]
+                or options[example[found], LAST_BLOCK] != options[option, LAST_BLOCK]
+            ):
+                found += 1
+            if found == groups:
+                example[groups] = option
+                groups += 1
+            group[option] = found
     return group, groups
 
 

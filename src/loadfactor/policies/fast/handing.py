@@ -1,9 +1,10 @@
 """Services on the grid, second part: GPUs for every service around the jobs, so that R4 holds.
 
-Step by step, each service takes the free GPUs that stay free longest and gives back those that are needed first,
-which is Belady's rule (1966) for what to keep. It never breaks R4: the GPUs that it must give back are released early
-enough by the earliest-deadline test (Liu and Layland 1973): of the GPUs held after step t, the i-th to be needed by
-others, at step d, satisfies i <= cap·(d - t).
+Step by step, each service takes one that it had where that stays free for as long as it is wanted, otherwise the free
+GPU that stays free longest, and gives back those that are needed first. That is Belady's rule (1966) for what to keep;
+a GPU that must go early costs two swaps. It never breaks R4: the GPUs that it must give back are released early enough
+by the earliest-deadline test (Liu and Layland 1973): of the GPUs held after step t, the i-th to be needed by others, at
+step d, satisfies i <= cap·(d - t).
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from loadfactor.policies.fast.serving import level_at
 from loadfactor.policies.instance import HELD, MAX_GPUS, MAX_SWAP, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy, take
 
-COMPARED = 128
-"""Free GPUs compared before the one that stays free longest among them is taken."""
+COMPARED = 1024
+"""Free GPUs compared before those that stay free longest among them are taken."""
 
 
 @kernel
@@ -44,19 +45,11 @@ def hand_out(
     own = np.empty(gpus, dtype=np.int64)
     until = np.empty(gpus, dtype=np.int64)
     since = np.empty(gpus, dtype=np.int64)
+    spare, free_until = np.empty(gpus, dtype=np.int64), np.empty(gpus, dtype=np.int64)
     for service in sequence:
         cap = services[service, MAX_SWAP]
-        for gpu in range(gpus):
-            for word in range(grid.shape[1]):
-                grid[gpu, word] &= ~reserved[service, gpu, word]
-        number, owned = 0, 0
+        number, owned = 0, _lift_own(service, grid, reserved, own)
         is_mine = np.zeros(gpus, dtype=np.bool_)
-        for gpu in range(gpus):
-            for word in range(grid.shape[1]):
-                if reserved[service, gpu, word] != 0:
-                    own[owned] = gpu
-                    owned += 1
-                    break
         for gpu in range(gpus):
             if held[gpu] == service:
                 number = _insert(mine, until, since, number, gpu, next_busy(grid, gpu, 1, 0, steps), 0)
@@ -68,30 +61,58 @@ def hand_out(
             losing = max(losing, min(number - wanted, budget), number - services[service, MAX_GPUS])
             for i in range(losing):
                 is_mine[mine[i]] = False
-                if count < len(changes):
-                    changes[count, 0], changes[count, 1], changes[count, 2], changes[count, 3] = service, t, mine[i], -1
-                count += 1
+                count = _record(changes, count, service, t, mine[i], -1)
                 if since[i] < t:
                     take(grid, mine[i], 1, since[i], t)
             number -= losing
             for i in range(number):
                 mine[i], until[i], since[i] = mine[i + losing], until[i + losing], since[i + losing]
             gaining = min(wanted - number, budget - losing)
+            listed, next_spare = NOWHERE, 0
             while gaining > 0:
                 gpu, reach = _own_free(service, t, is_mine, own, owned, grid, reserved, steps)
-                if gpu == NOWHERE:
-                    gpu, reach = _longest_free(service, t, is_mine, service_pools, pool_of_gpu, grid, steps)
+                if gpu == NOWHERE or reach < _wanted_until(curves, service, t, number + 1):
+                    if listed == NOWHERE:
+                        listed = _list_free(
+                            service, t, gaining, is_mine, service_pools, pool_of_gpu, grid, steps, spare, free_until
+                        )
+                    while next_spare < listed and is_mine[spare[next_spare]]:
+                        next_spare += 1
+                    if next_spare < listed and free_until[next_spare] > reach:
+                        gpu, reach = spare[next_spare], free_until[next_spare]
                 if gpu == NOWHERE or not _keepable(until, number, reach, cap, t, steps):
                     break
                 number = _insert(mine, until, since, number, gpu, reach, t)
                 is_mine[gpu] = True
-                if count < len(changes):
-                    changes[count, 0], changes[count, 1], changes[count, 2], changes[count, 3] = service, t, gpu, 1
-                count += 1
+                count = _record(changes, count, service, t, gpu, 1)
                 gaining -= 1
         for i in range(number):
             take(grid, mine[i], 1, since[i], steps)
     return count
+
+
+@inner
+def _lift_own(service: int, grid: Bits, reserved: Bits, own: Ints) -> int:
+    """Take the service's reservation out of the grid and write its GPUs to `own`; return how many."""
+    owned = 0
+    for gpu in range(len(own)):
+        some = False
+        for word in range(grid.shape[1]):
+            if reserved[service, gpu, word] != 0:
+                grid[gpu, word] &= ~reserved[service, gpu, word]
+                some = True
+        if some:
+            own[owned] = gpu
+            owned += 1
+    return owned
+
+
+@inner
+def _record(changes: Ints, count: int, service: int, t: int, gpu: int, given: int) -> int:
+    """Write a change where there is room for it; return how many there are then."""
+    if count < len(changes):
+        changes[count, 0], changes[count, 1], changes[count, 2], changes[count, 3] = service, t, gpu, given
+    return count + 1
 
 
 @inner
@@ -155,25 +176,46 @@ def _own_free(
 
 
 @inner
-def _longest_free(
+def _wanted_until(curves: Ints, service: int, t: int, level: int) -> int:
+    """Return the first step after t at which the curve is below the level, or T."""
+    steps: int = curves.shape[2]
+    for later in range(t + 1, steps):
+        if level_at(curves, service, later) < level:
+            return later
+    return steps
+
+
+@inner
+def _list_free(
     service: int,
     t: int,
+    wanted: int,
     is_mine: npt.NDArray[np.bool_],
     service_pools: npt.NDArray[np.bool_],
     pool_of_gpu: Ints,
     grid: Bits,
     steps: int,
-) -> tuple[int, int]:
-    """Return (GPU, step until which it is free) of the suitable free GPU that stays free longest, the highest first."""
-    best, reach, compared = NOWHERE, t, 0
+    spare: Ints,
+    free_until: Ints,
+) -> int:
+    """Write the `wanted` suitable GPUs free at t that stay free longest to `spare`, the longest first; return how many.
+
+    The highest first among equals. `free_until` receives the step at which each is needed by others.
+    """
+    listed, compared = 0, 0
     word, bit = t >> 6, np.uint64(t & 63)
     for gpu in range(len(pool_of_gpu) - 1, -1, -1):
-        if (grid[gpu, word] >> bit) & np.uint64(1) or not service_pools[service, pool_of_gpu[gpu]]:
+        if (grid[gpu, word] >> bit) & np.uint64(1) or is_mine[gpu] or not service_pools[service, pool_of_gpu[gpu]]:
             continue
         until = next_busy(grid, gpu, 1, t, steps)
         compared += 1
-        if until > reach and not is_mine[gpu]:
-            best, reach = gpu, until
-        if best != NOWHERE and (reach >= steps or compared >= COMPARED):
+        if listed < wanted or until > free_until[listed - 1]:
+            listed = min(listed + 1, wanted)
+            i = listed - 1
+            while i > 0 and free_until[i - 1] < until:
+                spare[i], free_until[i] = spare[i - 1], free_until[i - 1]
+                i -= 1
+            spare[i], free_until[i] = gpu, until
+        if listed == wanted and (free_until[listed - 1] >= steps or compared >= COMPARED):
             break
-    return best, reach
+    return listed

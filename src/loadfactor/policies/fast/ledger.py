@@ -9,68 +9,91 @@ import numpy as np
 from loadfactor.model import Job, Metrics, Placement, Plan, Problem, Service, ServiceAllocation, Unplaced
 from loadfactor.policies.draft import WORTH_MORE, ServiceFigures, decayed_steps
 from loadfactor.policies.fast.counts import NONE
+from loadfactor.policies.fast.following import figures_of_jobs, moved_since
 from loadfactor.policies.fast.layout import allocation_of, churn_of
 from loadfactor.policies.fast.standing import Standing
 from loadfactor.policies.instance import DURATION, SIZE
 
+UNSEEN = -2
+"""An option that no job has, so that a job is new to the ledger even where it has no place."""
+
 
 class Ledger:
-    """The pieces of the last plan document, kept so that a new one costs what has changed."""
+    """The pieces of the last plan document, kept so that a new one costs what has changed.
+
+    Every job has a slot, in the order of the problem; a job that has arrived gets the next. A slot holds the placement
+    of its job, or why it has none, or neither once the job is over.
+    """
 
     def __init__(self, problem: Problem, plan: Plan, standing: Standing) -> None:
         self._problem = problem
         self._standing = standing
         self._policy = plan.policy
-        self._placements: dict[str, Placement] = {placement.id: placement for placement in plan.jobs}
-        self._unplaced: dict[str, Unplaced] = {}
-        self._running = [job.id for job in problem.jobs if job.running]
+        self._placements: list[Placement | None] = [None] * len(problem.jobs)
+        self._unplaced: list[Unplaced | None] = [None] * len(problem.jobs)
+        self._slots = [slot for slot, job in enumerate(problem.jobs) if job.running is None]
+        self._running = {job.id: slot for slot, job in enumerate(problem.jobs) if job.running}
         self._seen = np.full((3, 0), NONE)
         self._allocations: dict[str, tuple[object, Service, ServiceAllocation, ServiceFigures]] = {}
-        self._follow_jobs({job.id: job for job in problem.jobs})  # here, so that the first event waits for no more
+        placed = {placement.id: placement for placement in plan.jobs}
+        for name, slot in self._running.items():
+            self._placements[slot] = placed[name]
+        self.follow_running({job.id: job for job in problem.jobs})
+        self._follow_jobs()  # here, so that the first event waits for no more
         for service in problem.services:
             self._follow_service(service)
 
-    def compose(self, jobs: Mapping[str, Job], services: Mapping[str, Service], solve_seconds: float) -> Plan:
+    def follow_running(self, jobs: Mapping[str, Job]) -> None:
+        """Count the running jobs anew: one of them is over, is lost, or has another priority."""
+        steps = self._problem.horizon.steps
+        self._earned, self._cells, self._finished = 0.0, 0, 0
+        for name, slot in self._running.items():
+            job = jobs.get(name)
+            if job is None or job.running is None:
+                self._placements[slot] = None
+                continue
+            inside = min(job.running.remaining, steps)
+            self._earned += job.priority * len(job.running.gpus) * decayed_steps(self._problem, 0, inside)
+            self._cells += len(job.running.gpus) * inside
+            self._finished += job.running.remaining <= steps
+
+    def forget(self, row: int) -> None:
+        """Clear the slot of a job that is over."""
+        self._placements[self._slots[row]] = self._unplaced[self._slots[row]] = None
+
+    def compose(self, services: Mapping[str, Service], solve_seconds: float) -> Plan:
         """Return the plan document of the plan as it stands."""
-        self._follow_jobs(jobs)
+        self._follow_jobs()
         for service in services.values():
             self._follow_service(service)
         return Plan.trusted(
             {
                 "problem": self._problem.name,
                 "policy": self._policy,
-                "jobs": tuple(self._placements.values()),
-                "unplaced": tuple(self._unplaced.values()),
+                "jobs": tuple(filter(None, self._placements)),
+                "unplaced": tuple(filter(None, self._unplaced)),
                 "services": tuple(self._allocations[name][2] for name in services),
-                "metrics": self._metrics(jobs),
+                "metrics": self._metrics(),
                 "bound": None,
                 "optimal": None,
                 "solve_seconds": solve_seconds,
             }
         )
 
-    def _follow_jobs(self, jobs: Mapping[str, Job]) -> None:
+    def _follow_jobs(self) -> None:
         """Remake the placements of the jobs that moved since the last time."""
         s = self._standing
-        now = np.stack([s.chosen, s.begin, s.where])
-        moved = np.ones(now.shape[1], dtype=np.bool_)
-        known = self._seen.shape[1]
-        moved[:known] = (now[:, :known] != self._seen).any(axis=0)
-        self._seen = now
-        for row in np.flatnonzero(moved).tolist():
-            name = s.names[row]
-            if name is None:
-                continue
-            if s.where[row] == NONE:
-                self._placements.pop(name, None)
-                self._unplaced[name] = Unplaced.trusted({"id": name, "reason": WORTH_MORE})
-            else:
-                self._unplaced.pop(name, None)
-                self._placements[name] = self._placement(name, row)
-        if len(self._placements) + len(self._unplaced) != len(jobs):
-            for gone in (self._placements.keys() | self._unplaced.keys()) - jobs.keys():
-                self._placements.pop(gone, None)
-                self._unplaced.pop(gone, None)
+        arrived = len(s.names) - self._seen.shape[1]
+        if arrived:
+            self._seen = np.concatenate([self._seen, np.full((3, arrived), UNSEEN)], axis=1)
+            missing = len(s.names) - len(self._slots)
+            self._slots += range(len(self._placements), len(self._placements) + missing)
+            self._placements += [None] * missing
+            self._unplaced += [None] * missing
+        for row in moved_since(self._seen, s.chosen, s.begin, s.where).tolist():
+            name, slot, placed = s.names[row], self._slots[row], s.where[row] != NONE
+            self._placements[slot] = self._placement(name, row) if name and placed else None
+            self._unplaced[slot] = None if placed or not name else Unplaced.trusted({"id": name, "reason": WORTH_MORE})
 
     def _placement(self, name: str, row: int) -> Placement:
         s = self._standing
@@ -94,24 +117,13 @@ class Ledger:
                 ServiceFigures.of(service, gpus, churn_of(service, rows)),
             )
 
-    def _metrics(self, jobs: Mapping[str, Job]) -> Metrics:
+    def _metrics(self) -> Metrics:
         s = self._standing
-        steps = s.instance.steps
-        placed = np.flatnonzero(s.where != NONE)
-        ends = s.begin[placed] + s.options[s.chosen[placed], DURATION]
-        size = s.options[s.chosen[placed], SIZE]
-        cells = int((size * (np.minimum(ends, steps) - s.begin[placed])).sum())
-        reward, finished = s.worth(), int((ends <= steps).sum())
-        for name in self._running:
-            job = jobs.get(name)
-            if job and job.running:
-                inside = min(job.running.remaining, steps)
-                reward += job.priority * len(job.running.gpus) * decayed_steps(self._problem, 0, inside)
-                cells += len(job.running.gpus) * inside
-                finished += job.running.remaining <= steps
+        earned, cells, finished = figures_of_jobs(s.options, s.reward, s.instance.weight, s.chosen, s.begin, s.where)
+        reward, finished = self._earned + earned, self._finished + finished
         figures = [entry[3] for entry in self._allocations.values()]
         penalty = s.penalty * sum(entry.weighted_shortfall for entry in figures)
-        cells += sum(entry.useful for entry in figures)
+        cells += self._cells + sum(entry.useful for entry in figures)
         grid = s.available_cells
         return Metrics.trusted(
             {

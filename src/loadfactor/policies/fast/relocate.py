@@ -15,9 +15,9 @@ from loadfactor.policies.blocks import Starts
 from loadfactor.policies.compiled import inner, kernel
 from loadfactor.policies.fast.claims import MOST_CLAIMED, choose_claim
 from loadfactor.policies.fast.counts import random_below
-from loadfactor.policies.fast.filling import count_free, worth
 from loadfactor.policies.fast.floors import forget, most_options
-from loadfactor.policies.fast.packing import count_block, insert
+from loadfactor.policies.fast.moving import remove, restore
+from loadfactor.policies.fast.packing import insert
 from loadfactor.policies.instance import (
     DURATION,
     FIRST_OPTION,
@@ -26,7 +26,7 @@ from loadfactor.policies.instance import (
     Floats,
     Ints,
 )
-from loadfactor.policies.occupancy import NOWHERE, Bits, release_block, take_block
+from loadfactor.policies.occupancy import NOWHERE, Bits
 
 MOST_REMOVED = 8
 MOST_ADDED = 5
@@ -59,11 +59,9 @@ def improve(
 
     They are left with the best plan found; returns what it gained. Where `focus` names jobs, it is their neighbourhoods
     that are taken apart. `fixed` (N, W) are the bits that no job may have: services, running work, closed GPUs. `free`
-    (P, T) is overwritten; without rows it is not counted, which pays for few iterations on a large cluster.
+    (P, T) counts the free GPUs of the grid, and is kept.
     """
     count, steps = len(jobs), len(weight) - 1
-    if len(free) > 0:
-        count_free(grid, pool_of_gpu, free)
     earliest = np.empty(most_options(jobs), dtype=np.int64)
     moved = np.empty(ROOM, dtype=np.int64)
     before = np.empty((3, ROOM), dtype=np.int64)
@@ -81,7 +79,7 @@ def improve(
         if number == 0:
             number = _choose(moved, focus, chosen, begin, where, options, random)
         _shuffle(moved, claimants, number, key, options, reward, jobs, random)
-        old = _remove(
+        old = remove(
             moved, number, before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, reward, weight,
             chosen, begin, where,
         )  # fmt: skip
@@ -99,13 +97,13 @@ def improve(
                 best_gain = gain
                 _note(best, chosen, begin, where)
         else:
-            _restore(
+            restore(
                 moved, number, before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, steps,
                 chosen, begin, where,
             )  # fmt: skip
         heat *= cooling
     if gain < best_gain:
-        _restore(
+        restore(
             np.arange(count), count, best, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, steps,
             chosen, begin, where,
         )  # fmt: skip
@@ -181,36 +179,6 @@ def _among(moved: Ints, number: int, job: int) -> bool:
 
 
 @inner
-def _remove(
-    moved: Ints,
-    number: int,
-    before: Ints,
-    grid: Bits,
-    node_of_gpu: Ints,
-    first_of_node: Ints,
-    pool_of_gpu: Ints,
-    free: Ints,
-    options: Ints,
-    reward: Floats,
-    weight: Floats,
-    chosen: Ints,
-    begin: Ints,
-    where: Ints,
-) -> float:
-    """Take the jobs out of the grid, remember where they were, and return what they were worth."""
-    old, steps = 0.0, len(weight) - 1
-    for i in range(number):
-        job = moved[i]
-        before[0, i], before[1, i], before[2, i] = chosen[job], begin[job], where[job]
-        if where[job] != NOWHERE:
-            old += worth(job, options, reward, weight, chosen, begin)
-            end = min(begin[job] + options[chosen[job], DURATION], steps)
-            release_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)
-            count_block(free, chosen[job], options, pool_of_gpu, where[job], begin[job], end, 1)
-    return old
-
-
-@inner
 def _shuffle(
     moved: Ints,
     first: int,
@@ -239,35 +207,3 @@ def _shuffle(
             moved[j], key[j] = moved[j - 1], key[j - 1]
             j -= 1
         moved[j], key[j] = job, rank
-
-
-@inner
-def _restore(
-    moved: Ints,
-    number: int,
-    before: Ints,
-    grid: Bits,
-    node_of_gpu: Ints,
-    first_of_node: Ints,
-    pool_of_gpu: Ints,
-    free: Ints,
-    options: Ints,
-    steps: int,
-    chosen: Ints,
-    begin: Ints,
-    where: Ints,
-) -> None:
-    """Take the jobs out again and put each back where it was: option, start and first GPU are columns of `before`."""
-    for i in range(number):
-        job = moved[i]
-        if where[job] != NOWHERE:
-            end = min(begin[job] + options[chosen[job], DURATION], steps)
-            release_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)
-            count_block(free, chosen[job], options, pool_of_gpu, where[job], begin[job], end, 1)
-    for i in range(number):
-        job = moved[i]
-        chosen[job], begin[job], where[job] = before[0, i], before[1, i], before[2, i]
-        if where[job] != NOWHERE:
-            end = min(begin[job] + options[chosen[job], DURATION], steps)
-            take_block(grid, node_of_gpu, first_of_node, where[job], options[chosen[job], SIZE], begin[job], end)
-            count_block(free, chosen[job], options, pool_of_gpu, where[job], begin[job], end, -1)

@@ -11,7 +11,7 @@ import numpy as np
 
 from loadfactor.policies.fast.changes import changes_of, in_order, keeps_caps, unmet_cost
 from loadfactor.policies.fast.counts import ANY, NONE, anneal, serve
-from loadfactor.policies.fast.filling import complete, total_worth
+from loadfactor.policies.fast.filling import complete, count_free, total_worth
 from loadfactor.policies.fast.fitting import fit
 from loadfactor.policies.fast.handing import hand_out
 from loadfactor.policies.fast.items import mark_items, place_items
@@ -256,6 +256,7 @@ class Search:
         if not len(i.jobs):  # nothing to move; with `iterations` the chunks would come all the same
             return
         gain, free = 0.0, np.empty_like(i.free)
+        count_free(found.grid, i.pool_of_gpu, free)
         for iterations, hot, cold in budget.chunks(seconds - (time.perf_counter() - begin)):
             cooling = (cold / hot) ** (1 / max(iterations, 1))
             gain += improve(

@@ -87,7 +87,8 @@ def keep_held_gpus(
 ) -> bool:
     """Let intervals that begin at step 0 begin on held GPUs; return whether each could stay there to its end.
 
-    The longest interval gets the GPU that stays free longest, so that neither end comes as a surprise (R4). An interval
+    The longest interval gets the GPU that stays free longest, so that neither end comes as a surprise (R4), the highest
+    of equals: services keep together at the top of the cluster, where new GPUs for them come from. An interval
     that begins on a held GPU gets it in its last column; one that cannot stay is shortened by what the GPU covers.
     """
     whole = True
@@ -95,7 +96,7 @@ def keep_held_gpus(
         if intervals[i, 1] != 0 or services[intervals[i, 0], HELD] <= 0:
             continue
         best, reach = NOWHERE, 0
-        for gpu in range(len(held)):
+        for gpu in range(len(held) - 1, -1, -1):
             if held[gpu] == intervals[i, 0]:
                 until = next_busy(grid, gpu, 1, 0, steps)
                 if until > reach:

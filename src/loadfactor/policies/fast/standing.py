@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from loadfactor.model import Job, Plan, Problem, Service
 from loadfactor.policies.catalogue import catalogue_of
 from loadfactor.policies.draft import available_cells
-from loadfactor.policies.fast.changes import in_order, mark
+from loadfactor.policies.fast.changes import count_bits, hold, in_order, withdraw
 from loadfactor.policies.fast.counts import NONE, serve
-from loadfactor.policies.fast.evictions import EVICTION_TRIES, MAKING_WAY, cheapest_at, cheapest_evictions
-from loadfactor.policies.fast.filling import count_free, insert_all, total_worth
+from loadfactor.policies.fast.evictions import make_way, most_regretted, settle
+from loadfactor.policies.fast.filling import count_free, insert_all
 from loadfactor.policies.fast.handing import hand_out
+from loadfactor.policies.fast.moving import lay_back, lift
 from loadfactor.policies.fast.relocate import improve
 from loadfactor.policies.fast.search import POSITIONS_HEAT
+from loadfactor.policies.fast.unmet import jobs_for_demand
 from loadfactor.policies.instance import (
-    DURATION,
     FIRST_BLOCK,
     FIRST_OPTION,
-    HELD,
     LAST_BLOCK,
     LAST_OPTION,
     LAST_START,
@@ -33,27 +32,24 @@ from loadfactor.policies.instance import (
     options_of_job,
     service_row,
 )
-from loadfactor.policies.occupancy import Bits, empty_grid, release, release_block, summarise, take
+from loadfactor.policies.occupancy import Bits, empty_grid, release, summarise, take
 
-
-@dataclass
-class _Saved:
-    """What a try may change, kept to go back to."""
-
-    grid: Bits
-    reserved: Bits | None
-    """Only where the try may change it."""
-    chosen: Ints
-    begin: Ints
-    where: Ints
-    changes: list[Ints]
+MOST_IN_FOCUS = 8
+"""Jobs without a place whose neighbourhoods are searched after an event that frees GPUs."""
+CLAIMS = 2
+"""Times that jobs make way for the demand of a service at one event."""
+CLAIM_TRIES = 3
+"""What a claim costs, in tries for a job."""
+PATIENCE = 0.5
+"""What one try in vain leaves of the weight of a job among those that wait."""
 
 
 class Standing:
     """Jobs, services and grid of the plan as it stands.
 
     Invariant: `grid` is what is unavailable or running, the placed jobs and the GPUs of the services (`reserved`), each
-    cell from one of them; its summary rows agree with it.
+    cell from one of them; its summary rows agree with it, `free` (P, T) counts the GPUs that it leaves, and `fixed`
+    (N, W) is the grid without the jobs that may still move. Every event keeps all of them by what it changes alone.
     """
 
     def __init__(self, problem: Problem, plan: Plan, seed: int) -> None:
@@ -75,26 +71,28 @@ class Standing:
         self.closed = _closed(problem)
         self.available_cells = available_cells(problem)
         self.changes = [np.empty((0, 4), dtype=np.int64) for _ in problem.services]
-        self._fixed: Bits | None = None
+        self.fixed = i.grid[: len(self.held)].copy()
+        self.free = np.empty_like(i.free)
+        self.level, self.unmet = np.zeros_like(i.demand), np.zeros(len(i.services))
+        self._patience, self._service_patience = np.ones(len(i.jobs)), np.ones(len(i.services))
+        self._claims = 0
+        self._open = np.repeat(self.catalogue.gpus_of_pool[:, None], i.steps, axis=1)
         self._load(problem, plan)
 
     def _load(self, problem: Problem, plan: Plan) -> None:
+        count_free(self.grid, self.instance.pool_of_gpu, self.free)
         for placement in plan.jobs:
             if placement.id in self.row:
                 self._place(self.row[placement.id], placement.start, placement.gpus[0], len(placement.gpus))
         for service, allocation in zip(problem.services, plan.services, strict=True):
             row = self.service_row[service.id]
-            self.changes[row] = _changes(row, service.held, allocation.gpus)
-            self._mark(row)
-        self._summarise()
+            self._hold(row, _changes(row, service.held, allocation.gpus))
 
     def _place(self, row: int, start: int, gpu: int, size: int) -> None:
         for option in range(self.jobs[row, FIRST_OPTION], self.jobs[row, LAST_OPTION]):
             low, high = self.options[option, FIRST_BLOCK], self.options[option, LAST_BLOCK]
             if self.options[option, SIZE] == size and gpu in self.starts[low:high]:
-                self.chosen[row], self.begin[row], self.where[row] = option, start, gpu
-                end = min(start + int(self.options[option, DURATION]), self.instance.steps)
-                take(self.grid, gpu, size, start, end)
+                self._lay_back(np.array([row]), np.array([[option], [start], [gpu]]))
                 return
 
     def add(self, job: Job) -> list[int]:
@@ -113,6 +111,7 @@ class Standing:
         self.chosen, self.begin, self.where = (
             np.append(column, NONE) for column in (self.chosen, self.begin, self.where)
         )
+        self._patience = np.append(self._patience, 1.0)
         self.names.append(job.id)
         self.row[job.id] = row
         self._insert([row])
@@ -120,17 +119,23 @@ class Standing:
 
     def remove(self, job: Job) -> list[int]:
         """Take a job out of the problem; return the rows of jobs that may gain from it."""
-        i = self.instance
         if job.running is not None:
             for gpu in job.running.gpus:
-                release(self.grid, gpu, 1, 0, min(job.running.remaining, i.steps))
-            self._summarise()
+                self._reopen(gpu, min(job.running.remaining, self.instance.steps))
             return self._left_out()
         row = self.row.pop(job.id)
-        self._lift(row)
+        self._lift(np.array([row]))
         self.jobs[row, LAST_OPTION] = self.jobs[row, FIRST_OPTION]
         self.names[row] = None
         return self._left_out()
+
+    def _reopen(self, gpu: int, end: int) -> None:
+        """Give back what a running job had of a GPU in [0, `end`)."""
+        i, node = self.instance, self.instance.node_of_gpu[gpu]
+        release(self.grid, gpu, 1, 0, end)
+        release(self.fixed, gpu, 1, 0, end)
+        self.free[i.pool_of_gpu[gpu], :end] += 1
+        summarise(self.grid, i.first_of_node, node, node + 1)
 
     def reprice(self, job: Job) -> list[int]:
         """Give a job another priority; return the rows whose places may change."""
@@ -139,6 +144,7 @@ class Standing:
         row = self.row[job.id]
         options = slice(self.jobs[row, FIRST_OPTION], self.jobs[row, LAST_OPTION])
         self.reward[options] = job.priority * self.options[options, SIZE]
+        self._patience[row] = 1.0
         if self.where[row] == NONE or self.begin[row] > self.jobs[row, SUBMIT]:
             self._make_way(row)
         return [row]
@@ -152,28 +158,30 @@ class Standing:
             self.kept[row] = kept_gpus(service, self.closed, self.catalogue, self.instance.steps)
             self.demand[row] = service.demand
             self.price[row] = self.penalty * service.priority
+            self._service_patience[row] = 1.0
             self._hand_out(row)
-            self._claim(row)
+            for _ in range(CLAIMS):
+                if self.unmet[row] <= 0 or not self._claim(row):
+                    break
         return self._left_out()
 
     def close(self, gpu: int, until_step: int, services: list[Service], holders: list[str]) -> list[int]:
         """Take a GPU out of use in [0, `until_step`); place what it served elsewhere."""
-        end = min(until_step, self.instance.steps)
+        i, end = self.instance, min(until_step, self.instance.steps)
         moved = self._on(gpu, end)
-        for row in moved:
-            self._lift(row)
+        self._lift(np.array(moved, dtype=np.int64))
         using = [name for name, row in self.service_row.items() if self.reserved[row, gpu].any()]
-        if self.held[gpu] != NONE:
-            self.held[gpu] = NONE
+        self.held[gpu] = NONE
         for name in using:
             release(self.reserved[self.service_row[name]], gpu, 1, 0, end)
         closed = np.zeros((1, self.grid.shape[1]), dtype=np.uint64)
         take(closed, 0, 1, 0, end)
         self.available_cells -= int(np.bitwise_count(closed[0] & ~self.closed[gpu]).sum())
-        self.closed[gpu] |= closed[0]
-        self.fixed()[gpu] |= closed[0]
-        self.grid[gpu] |= closed[0]
-        self._summarise()
+        for word, added in enumerate(closed[0] & ~self.grid[gpu]):
+            count_bits(self.free, i.pool_of_gpu[gpu], word, added, -1)
+        for bits in (self.closed, self.fixed, self.grid):
+            bits[gpu] |= closed[0]
+        summarise(self.grid, i.first_of_node, i.node_of_gpu[gpu], i.node_of_gpu[gpu] + 1)
         focus = self.serve_again(services, dict.fromkeys([*using, *holders]))
         self._insert(moved)
         return [*moved, *focus]
@@ -186,98 +194,115 @@ class Standing:
         i = self.instance
         improve(
             rounds, POSITIONS_HEAT * i.mean_worth * 0.01, 1.0, self.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu,
-            _NO_COUNTS, self.jobs, self.options, self.reward, self.starts, i.weight, self.random,
-            np.array(alive, dtype=np.int64), self.fixed(), self.chosen, self.begin, self.where,
+            self.free, self.jobs, self.options, self.reward, self.starts, i.weight, self.random,
+            np.array(alive, dtype=np.int64), self.fixed, self.chosen, self.begin, self.where,
         )  # fmt: skip
 
-    def fixed(self) -> Bits:
-        """Return the (N, W) bits that no job may have: closed GPUs, running work and what services hold."""
-        if self._fixed is None:
-            self._fixed = self.instance.grid[: len(self.held)] | self.closed
-            for reserved in self.reserved:
-                self._fixed |= reserved
-        return self._fixed
+    def recover(self, tries: int) -> None:
+        """Win back what earlier events cost, a little at a time.
+
+        Cheaper jobs make way for the demand that costs most unmet, and for the jobs that lose most by waiting; whoever
+        was tried in vain stands back for a while. Each job costs one of the `tries` and each claim `CLAIM_TRIES`, those
+        since the last time included, so that an event that claimed much already takes no longer for it.
+        """
+        tries -= CLAIM_TRIES * self._claims
+        unmet = self.unmet * self._service_patience
+        if tries >= CLAIM_TRIES and unmet.any():
+            row = int(unmet.argmax())
+            self._service_patience[row] = 1.0 if self._claim(row) else PATIENCE * self._service_patience[row]
+            tries -= CLAIM_TRIES
+        self._claims = 0
+        for _ in range(tries):
+            row = most_regretted(
+                self.jobs, self.options, self.reward, self.instance.weight, self.chosen, self.begin, self.where,
+                self._patience,
+            )  # fmt: skip
+            if row == NONE:
+                return
+            self._patience[row] = 1.0 if self._make_way(row) else PATIENCE * self._patience[row]
 
     def _insert(self, rows: list[int]) -> None:
         """Place the jobs at their earliest start, the dearest first; force those that would wait."""
-        dearest = sorted(rows, key=lambda row: -self._density(row))
-        self._put_back(dearest)
-        for row in dearest:
-            if self.where[row] == NONE or self.begin[row] > self.jobs[row, SUBMIT]:
-                self._make_way(row)
+        dearest = np.array(sorted(rows, key=lambda row: -self._density(row)), dtype=np.int64)
+        i = self.instance
+        settle(
+            dearest, self.grid, self.fixed, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, self.free, self.jobs,
+            self.options, self.reward, self.starts, i.weight, self.chosen, self.begin, self.where,
+        )  # fmt: skip
 
-    def _make_way(self, row: int) -> None:
-        """Let cheaper jobs make way for one that waits, where the whole is worth more afterwards."""
-        for evicted in cheapest_evictions(self, row):
-            saved = self._save(services=False)
-            before = self.worth()
-            if self.where[row] != NONE:
-                self._lift(row)
-            for other in evicted:
-                self._lift(other)
-            self._put_back([row, *sorted(evicted, key=lambda other: -self._density(other))])
-            if self.worth() > before + 1e-9:
-                return
-            self._restore(saved)
+    def _make_way(self, row: int) -> bool:
+        """Let cheaper jobs make way for one that waits, where the whole is worth more afterwards; return whether."""
+        i = self.instance
+        gain = make_way(
+            row, self.grid, self.fixed, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, self.free, self.jobs,
+            self.options, self.reward, self.starts, i.weight, self.chosen, self.begin, self.where,
+        )  # fmt: skip
+        return gain > 0
 
-    def _claim(self, row: int) -> None:
-        """Let cheap jobs make way for demand that is unmet, where the whole is worth more afterwards."""
-        for _ in range(EVICTION_TRIES):
-            missing = self.demand[row] - self._holding(row)
-            step = int(missing.argmax())
-            if missing[step] <= 0:
-                return
-            evicted = cheapest_at(self, row, step, int(missing[step]))
-            if not evicted:
-                return
-            saved, before = self._save(services=True), self.worth() - self._unmet(row)
-            for other in evicted:
-                self._lift(other)
-            self._hand_out(row)
-            self._put_back(evicted)
-            if self.worth() - self._unmet(row) <= before + 1e-9:
-                self._restore(saved)
-                return
+    def _claim(self, row: int) -> bool:
+        """Let cheap jobs make way for unmet demand, where the whole is worth more afterwards; return whether."""
+        i = self.instance
+        self._claims += 1
+        missing = self._curve(row, self._open).sum(axis=0) - self.level[row]
+        evicted = jobs_for_demand(
+            np.maximum(0, missing), self.price[row], i.service_pools[row], i.pool_of_gpu, self.fixed,
+            self.reserved[row], self.jobs, self.options, self.reward, i.weight, self.chosen, self.begin, self.where,
+        )  # fmt: skip
+        return self._exchange(row, evicted)
+
+    def _exchange(self, row: int, evicted: Ints) -> bool:
+        """Hand out GPUs to a service before the jobs in `evicted` have theirs; return whether the whole is worth more.
+
+        Where it is not, all is as before.
+        """
+        changes, before = self.changes[row], self.unmet[row]
+        worth, places = self._lift(evicted)
+        self._hand_out(row)
+        if self._put_back(evicted) - self.unmet[row] > worth - before + 1e-9:
+            return True
+        self._withdraw(row)
+        self._lay_back(evicted, places)
+        self._hold(row, changes)
+        return False
 
     def _hand_out(self, row: int) -> None:
         """Give a service GPUs along its curve around everything else, its present ones first."""
         i = self.instance
-        self.grid[: len(self.held)] &= ~self.reserved[row]
-        free = np.empty_like(i.free)
-        count_free(self.grid, i.pool_of_gpu, free)
-        one = slice(row, row + 1)
-        curve, rest = np.zeros((1, *free.shape), dtype=np.int64), np.empty_like(free)
-        serve(self.demand[one], self.services[one], i.service_pools[one], self.kept[one], free, rest, curve)
-        curves = np.zeros((len(self.services), *free.shape), dtype=np.int64)
-        curves[row] = curve[0]
-        room = 4 * int(np.abs(np.diff(curve[0].sum(axis=0))).sum()) + 4 * len(self.held) + 64
+        self._withdraw(row)
+        curves = np.zeros((len(self.services), *self.free.shape), dtype=np.int64)
+        curves[row] = self._curve(row, self.free)
+        room = 4 * int(np.abs(np.diff(curves[row].sum(axis=0))).sum()) + 4 * len(self.held) + 64
         changes = np.empty((room, 4), dtype=np.int64)
         count = hand_out(
             np.array([row]), curves, self.services, i.service_pools, i.pool_of_gpu, self.held, self.grid, self.reserved,
             changes,
         )  # fmt: skip
-        self.changes[row] = in_order(changes, count, len(self.services), i.steps)
-        self._mark(row)
-        self._summarise()
+        self._hold(row, in_order(changes, count, len(self.services), i.steps))
 
-    def _mark(self, row: int) -> None:
-        """Let `reserved` and the grid say what the service holds after its changes."""
-        fixed = self.fixed()
-        fixed &= ~self.reserved[row]
+    def _curve(self, row: int, free: Ints) -> Ints:
+        """Return the (P, T) GPUs that the service would hold where `free` (P, T) may serve it."""
+        one = slice(row, row + 1)
+        curve, rest = np.zeros((1, *free.shape), dtype=np.int64), np.empty_like(free)
+        pools = self.instance.service_pools[one]
+        serve(self.demand[one], self.services[one], pools, self.kept[one], free, rest, curve)
+        found: Ints = curve[0]
+        return found
+
+    def _withdraw(self, row: int) -> None:
+        """Take the service off the grid; `reserved` still tells what it had."""
+        i = self.instance
+        withdraw(self.reserved[row], self.grid, self.fixed, i.pool_of_gpu, i.node_of_gpu, i.first_of_node, self.free)
+
+    def _hold(self, row: int, changes: Ints) -> None:
+        """Give the service, which is not on the grid, what it holds after `changes`."""
+        i = self.instance
+        self.changes[row] = changes
         self.reserved[row] = 0
-        mark(self.changes[row], row, self.held, self.instance.steps, self.reserved[row])
-        self.grid[: len(self.held)] |= self.reserved[row]
-        fixed |= self.reserved[row]
-
-    def _holding(self, row: int) -> Ints:
-        """Return how many GPUs the service holds at every step."""
-        gained = np.zeros(self.instance.steps, dtype=np.int64)
-        np.add.at(gained, self.changes[row][:, 1], self.changes[row][:, 3])
-        holding: Ints = max(0, int(self.services[row, HELD])) + np.cumsum(gained)
-        return holding
-
-    def _unmet(self, row: int) -> float:
-        return float(self.price[row] * np.maximum(0, self.demand[row] - self._holding(row)).sum())
+        hold(
+            changes, row, self.held, self.level[row], self.reserved[row], self.grid, self.fixed, i.pool_of_gpu,
+            i.node_of_gpu, i.first_of_node, self.free,
+        )  # fmt: skip
+        self.unmet[row] = self.price[row] * np.maximum(0, self.demand[row] - self.level[row]).sum()
 
     def _on(self, gpu: int, end: int) -> list[int]:
         """Return the jobs that begin on the GPU before step `end`."""
@@ -286,39 +311,30 @@ class Standing:
         rows: list[int] = placed[(first <= gpu) & (gpu < first + size) & (self.begin[placed] < end)].tolist()
         return rows
 
-    def _lift(self, row: int) -> None:
-        """Take a job off the grid, if it is there."""
-        if self.where[row] == NONE:
-            return
-        i = self.instance
-        size = int(self.options[self.chosen[row], SIZE])
-        end = min(int(self.begin[row] + self.options[self.chosen[row], DURATION]), i.steps)
-        release_block(self.grid, i.node_of_gpu, i.first_of_node, int(self.where[row]), size, int(self.begin[row]), end)
-        self.chosen[row] = self.begin[row] = self.where[row] = NONE
+    def _lift(self, rows: Ints) -> tuple[float, Ints]:
+        """Take jobs off the grid, if they are there; return what they were worth, and what `_lay_back` needs."""
+        i, places = self.instance, np.empty((3, len(rows)), dtype=np.int64)
+        worth = lift(
+            rows, places, self.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, self.free, self.options,
+            self.reward, i.weight, self.chosen, self.begin, self.where,
+        )  # fmt: skip
+        return worth, places
 
-    def _put_back(self, rows: list[int]) -> None:
-        """Place the jobs that are not on the grid at their earliest start, in this order."""
+    def _lay_back(self, rows: Ints, places: Ints) -> None:
+        """Put jobs at these options, starts and first GPUs, wherever they are by now."""
         i = self.instance
-        insert_all(
-            np.array(rows, dtype=np.int64), self.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, _NO_COUNTS,
-            self.jobs, self.options, self.reward, self.starts, i.weight, self.chosen, self.begin, self.where,
+        lay_back(
+            rows, places, self.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, self.free, self.options, i.weight,
+            self.chosen, self.begin, self.where,
         )  # fmt: skip
 
-    def _save(self, services: bool) -> _Saved:
-        reserved = self.reserved.copy() if services else None
-        jobs = (self.chosen.copy(), self.begin.copy(), self.where.copy())
-        return _Saved(self.grid.copy(), reserved, *jobs, list(self.changes))
-
-    def _restore(self, saved: _Saved) -> None:
-        if saved.reserved is not None:
-            self.reserved, self._fixed = saved.reserved, None
-        self.grid, self.changes = saved.grid, saved.changes
-        self.chosen, self.begin, self.where = saved.chosen, saved.begin, saved.where
-
-    def worth(self) -> float:
-        """Return what all placed jobs earn."""
+    def _put_back(self, rows: Ints) -> float:
+        """Place the jobs that are not on the grid at their earliest start, in this order; return what that adds."""
         i = self.instance
-        return float(total_worth(self.options, self.reward, i.weight, self.chosen, self.begin, self.where))
+        return insert_all(
+            rows, self.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, self.free, self.jobs, self.options,
+            self.reward, self.starts, i.weight, self.chosen, self.begin, self.where,
+        )  # fmt: skip
 
     def _density(self, row: int) -> float:
         option = int(self.jobs[row, FIRST_OPTION])
@@ -329,20 +345,13 @@ class Standing:
         waiting = np.flatnonzero((self.where == NONE) & (self.jobs[:, FIRST_OPTION] < self.jobs[:, LAST_OPTION]))
         options = self.jobs[waiting, FIRST_OPTION]
         density = self.reward[options] / self.options[options, SIZE]
-        rows: list[int] = waiting[np.argsort(-density, kind="stable")[:MAKING_WAY]].tolist()
+        rows: list[int] = waiting[np.argsort(-density, kind="stable")[:MOST_IN_FOCUS]].tolist()
         return rows
-
-    def _summarise(self) -> None:
-        i = self.instance
-        summarise(self.grid, i.first_of_node, 0, len(i.first_of_node) - 1)
 
 
 def _closed(problem: Problem) -> Bits:
     """Return the (N, W) bits of the unavailable cells alone."""
     return empty_grid(problem.replace(jobs=()))
-
-
-_NO_COUNTS = np.empty((0, 0), dtype=np.int64)
 
 
 def _changes(row: int, held: tuple[int, ...] | None, allocation: Iterable[tuple[int, ...]]) -> Ints:
