@@ -181,7 +181,7 @@ TIMING: tuple[Row, ...] = (
         lambda m: m.timing.most_ms,
         "milliseconds",
         "less",
-        "The longest decision; the first of a planner may load or compile its search.",
+        "The longest decision.",
     ),
     Row("whole replay (s)", lambda m: m.timing.seconds, "number", "", "The replay of the policy, on this machine."),
 )
