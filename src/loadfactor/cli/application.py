@@ -13,10 +13,12 @@ from loadfactor.cli.compare import compare
 from loadfactor.cli.explain import explain
 from loadfactor.cli.policies import policies
 from loadfactor.cli.problem import problem
+from loadfactor.cli.replay import replay
 from loadfactor.cli.schema import schema
+from loadfactor.cli.sweep import sweep
 from loadfactor.cli.worth import worth
 
-COMMANDS = (allocate, bench, check, compare, explain, problem, policies, schema, worth)
+COMMANDS = (allocate, bench, check, compare, explain, problem, policies, replay, schema, sweep, worth)
 
 
 def application() -> typer.Typer:

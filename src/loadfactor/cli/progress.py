@@ -62,6 +62,47 @@ def steps_told() -> Iterator[Callable[[str], None]]:
         yield status.update
 
 
+@contextmanager
+def shares_told() -> Iterator[Callable[[str, float], None]]:
+    """Yield what is told a name and the share of it that is done: a bar for every name, on a terminal alone."""
+    if not sys.stderr.isatty():
+        yield lambda _name, _share: None
+        return
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=remarks(), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(name: str, share: float) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(name, total=1.0)
+            bars.update(tasks[name], completed=share)
+
+        yield tell
+
+
+@contextmanager
+def counts_told(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield what is told how many are done and how many there are: a bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=remarks(), transient=True) as bars:
+        task = bars.add_task(what, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
 def progress_line(progress: Progress) -> str:
     """Return where the search stands, in one line."""
     line = f"{progress.seconds:6.2f} s  value {progress.value:,.2f}"

@@ -108,6 +108,19 @@ class DemandMeter:
         self.demand = self.demand if demand is None else demand
         self.serving = self.serving if serving is None else serving
 
+    def totals(self, at: int) -> tuple[int, int, int]:
+        """Return the GPU-seconds met, unmet and spare until second `at`, which no change may lie behind."""
+        seconds, missing = at - self._since, self.demand - self.serving
+        met = self.met + seconds * min(self.demand, self.serving)
+        return met, self.unmet + seconds * max(0, missing), self.spare + seconds * max(0, -missing)
+
+    def longest_shortfall(self, at: int) -> int:
+        """Return the longest time without a break in which demand was not met until second `at`, in seconds."""
+        if self.demand <= self.serving:
+            return self.longest_shortfall_seconds
+        began = self._since if self._short_since is None else self._short_since
+        return max(self.longest_shortfall_seconds, at - began)
+
     def _watch(self, at: int) -> None:
         """Note whether demand was missed since the last turn: what lasts no second neither begins nor ends anything."""
         if self.demand <= self.serving:

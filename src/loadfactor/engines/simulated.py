@@ -48,11 +48,15 @@ class _RunningJob:
 
 @dataclass(slots=True)
 class JobLog:
-    """What really happened to a job: seconds that it held its blocks, lost attempts, and its end."""
+    """What really happened to a job: seconds that it held its blocks, lost attempts, and its end.
+
+    `destroyed_gpu_seconds` is the work that was lost with them, in GPUs asked for.
+    """
 
     starts: int = 0
     losses: int = 0
     held_gpu_seconds: int = 0
+    destroyed_gpu_seconds: int = 0
     ended_at: int | None = None
     outcome: Outcome | None = None
 
@@ -88,6 +92,7 @@ class SimulatedEngine:
         self._lost: Counter[int] = Counter()
         self._late_news = 0
         self._carried_out: set[int] = set()
+        self._watcher: Callable[[int], None] | None = None
         self._carriers: dict[type[Effect], Callable[[Any], None]] = {
             StartJob: self._start_job,
             CancelJob: self._cancel_job,
@@ -111,9 +116,9 @@ class SimulatedEngine:
                 return None
             at, _, action, message = heappop(self._heap)
             if at >= self._end:
-                self.now = self._end
+                self._pass_time(self._end)
                 return None
-            self.now = at
+            self._pass_time(at)
             if action is None:
                 self._late_news -= isinstance(message, JOB_NEWS)
                 self._inbox.append(message)
@@ -127,6 +132,10 @@ class SimulatedEngine:
             return
         self._carried_out.add(effect.number)
         self._carriers[type(effect)](effect)
+
+    def watch(self, watcher: Callable[[int], None]) -> None:
+        """Let `watcher` be called before the clock moves, with the second that it moves to; nothing happens between."""
+        self._watcher = watcher
 
     # The truth, for checkers
 
@@ -149,6 +158,11 @@ class SimulatedEngine:
         return [*self._inbox, *late]
 
     # What happens by itself
+
+    def _pass_time(self, until: int) -> None:
+        if self._watcher is not None and until > self.now:
+            self._watcher(until)
+        self.now = until
 
     def _begin(self) -> None:
         world = self.world
@@ -221,8 +235,10 @@ class SimulatedEngine:
 
     def _lose(self, gpus: tuple[int, ...]) -> None:
         for name, job in [(name, job) for name, job in self._jobs.items() if _meets(job, gpus)]:
+            worked = max(0, self.now - job.given_at - self.world.job_start_seconds)
             self._release(name, job)
             self.logs[name].losses += 1
+            self.logs[name].destroyed_gpu_seconds += worked * self._asked[name]
             self._tell(JobLost(self._faults.stamp(self.now), name, job.attempt))
         for service_id, gpu in [key for key in self._replicas if key[1] in gpus]:
             self._stop_serving(service_id, gpu)

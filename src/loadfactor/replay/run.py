@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadfactor.control import ClusterState, ControlLoop, LoopRecord, Planner
+from loadfactor.control.loop import DEFAULT_DEADLINE_SECONDS
 from loadfactor.control.planners import safe_planner
 from loadfactor.engines import SimulatedEngine, World
+from loadfactor.replay.recorder import Record, Recorder
 
 Clock = Callable[[], float]
 CHECKED_EVERY = 1_000
@@ -25,6 +27,7 @@ class Replayed:
     loop: LoopRecord
     events: int
     seconds: float
+    record: Record
 
 
 def replay(
@@ -33,20 +36,25 @@ def replay(
     clock: Clock = time.perf_counter,
     progress: Callable[[float], None] | None = None,
     checked_every: int = CHECKED_EVERY,
+    deadline_seconds: float = DEFAULT_DEADLINE_SECONDS,
 ) -> Replayed:
     """Let the control loop run in the world until every job is over, or the world ends.
 
-    `progress` is told the share of the arrivals that have come, now and then. Raises what the checkers raise:
+    `progress` is told the share of the arrivals that have come, now and then. A decision that takes longer than
+    `deadline_seconds` by `clock` is replaced by the safe planner's; with infinity a replay depends on nothing but the
+    world and the planner. Raises what the checkers raise:
     `BrokenStateError`, `UnbalancedLedgerError`, `BrokenPromiseError`.
     """
     began = time.perf_counter()
     engine = SimulatedEngine(world)
     state = ClusterState(engine.inventory(), world.services, world.step_seconds, world.begin)
-    loop = ControlLoop(state, planner, safe_planner(), clock)
+    loop = ControlLoop(state, planner, safe_planner(), clock, deadline_seconds)
+    recorder = Recorder(engine, state)
     events = 0
     while (event := engine.next_event()) is not None:
         for effect in loop.step(event):
             engine.carry_out(effect)
+            recorder.note(effect)
         events += 1
         if events % checked_every == 0:
             state.check()
@@ -54,4 +62,5 @@ def replay(
                 progress(len(state.jobs) / max(1, len(world.arrivals)))
     state.check()
     engine.ledger.seconds(engine.now)
-    return Replayed(world, state, engine, loop.record, events, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    return Replayed(world, state, engine, loop.record, events, seconds, recorder.close())

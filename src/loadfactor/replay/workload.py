@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,13 @@ import polars as pl
 from loadfactor.control import BlockSizes, JobRequest
 from loadfactor.engines import Arrival
 from loadfactor.errors import InputError
-from loadfactor.model import Cluster
+from loadfactor.model import Cluster, Kind
 from loadfactor.sources import JobLog
 from loadfactor.units import SECONDS_PER_DAY
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+KINDS = frozenset(get_args(Kind))
 SHORTEST_LIMIT, LONGEST_LIMIT = 1.2, 10.0
 """How many times too long users' limits are, where the trace has none: drawn evenly in the logarithm."""
 DEFAULT_PRIORITIES = (1.0, 2.0, 4.0, 8.0)
@@ -28,7 +31,7 @@ class JobsRecipe:
 
     `load` squeezes the arrivals: 1.8 lets them come 1.8 times as fast. A `sample` below 1 keeps that share of the jobs,
     drawn with `seed`, which also draws priorities and limits. `first_day` and `days` cut the log, counted from its
-    first submission.
+    first submission. Where the log states no limit, it is drawn between the two of `limit_factor` times the run time.
     """
 
     load: float = 1.0
@@ -37,6 +40,7 @@ class JobsRecipe:
     first_day: int = 0
     days: int | None = None
     priorities: tuple[float, ...] = DEFAULT_PRIORITIES
+    limit_factor: tuple[float, float] = (SHORTEST_LIMIT, LONGEST_LIMIT)
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,18 @@ def arrivals_of(
     fitting = sized.filter(pl.col("gpus") <= sizes.sizes[-1])
     left_out = LeftOutJobs(frame.height - known.height, known.height - sized.height, sized.height - fitting.height)
     if not fitting.height:
-        raise InputError.of("jobs", "no job is left to replay", "choose other days, or a larger cluster")
+        raise InputError.of("jobs", _nothing_left(left_out), "choose other days, or a larger cluster")
     return _drawn(fitting.sort("submit_s", maintain_order=True), recipe, prefix), left_out
+
+
+def _nothing_left(left_out: LeftOutJobs) -> str:
+    reasons = {
+        "without a run time": left_out.without_run_time,
+        "without a GPU": left_out.without_gpus,
+        "larger than any block": left_out.too_large,
+    }
+    told = [f"{count} {reason}" for reason, count in reasons.items() if count]
+    return f"no job of these days is left to replay ({', '.join(told) or 'none was submitted in them'})"
 
 
 def _cut(frame: pl.DataFrame, recipe: JobsRecipe) -> pl.DataFrame:
@@ -87,16 +101,25 @@ def _drawn(frame: pl.DataFrame, recipe: JobsRecipe, prefix: str) -> list[Arrival
     drawn = random.choice(np.array(recipe.priorities), size=count)
     stated = frame["priority"].cast(pl.Float64).to_numpy()
     priority = np.where(np.isnan(stated), drawn, stated)
-    factor = np.exp(random.uniform(np.log(SHORTEST_LIMIT), np.log(LONGEST_LIMIT), size=count))
-    limit = np.ceil(run_seconds * factor).astype(np.int64)
-    rows = zip(
-        at.tolist(), frame["id"].to_list(), frame["gpus"].to_list(), frame["user"].to_list(), run_seconds.tolist(),
-        priority.tolist(), limit.tolist(), strict=True,
-    )  # fmt: skip
+    least, most = recipe.limit_factor
+    factor = np.exp(random.uniform(np.log(least), np.log(most), size=count))
+    stated_limit = frame["limit_s"].to_numpy()
+    limit = np.ceil(np.where(stated_limit > 0, stated_limit, run_seconds * factor)).astype(np.int64)
     return [
-        Arrival(second, JobRequest(prefix + name, gpus, priority=worth, limit_seconds=most, user=user), run)
-        for second, name, gpus, user, run, worth, most in rows
+        Arrival(second, request, run)
+        for second, request, run in zip(
+            at.tolist(), _requests(frame, prefix, priority, limit), run_seconds.tolist(), strict=True
+        )
     ]
+
+
+def _requests(frame: pl.DataFrame, prefix: str, priority: Floats, limit: Ints) -> Iterator[JobRequest]:
+    columns = (frame[name].to_list() for name in ("id", "gpus", "kind", "user", "name", "account"))
+    for job_id, gpus, kind, user, name, account, worth, seconds in zip(
+        *columns, priority.tolist(), limit.tolist(), strict=True
+    ):
+        known: Kind = kind if kind in KINDS else "training"
+        yield JobRequest(prefix + job_id, gpus, known, worth, seconds, user, name, account)
 
 
 def merged(parts: Sequence[list[Arrival]]) -> list[Arrival]:
@@ -104,19 +127,39 @@ def merged(parts: Sequence[list[Arrival]]) -> list[Arrival]:
     return sorted((arrival for part in parts for arrival in part), key=lambda arrival: arrival.at)
 
 
-def scaled_demand(rates: dict[str, npt.NDArray[np.float64]], peak_gpus: int) -> dict[str, Ints]:
+def scaled_demand(
+    rates: Mapping[str, Floats], peak_gpus: int, shares: Mapping[str, float] | None = None
+) -> dict[str, Ints]:
     """Return GPUs for every step and service, so that all together need `peak_gpus` at their common peak.
 
-    `rates` are requests or tokens per second in bins of one step; each service gets the same peak before that, shorter
-    curves begin again at their end, and missing bins hold the last known value.
+    `rates` are requests or tokens per second in bins of one step; before that the peaks of the services are to one
+    another as their `shares` (all alike where none are given). Shorter curves begin again at their end, and missing
+    bins hold the last known value.
     """
     steps = max(len(curve) for curve in rates.values())
-    shaped = {name: np.resize(_filled(curve) / np.nanmax(curve), steps) for name, curve in rates.items()}
+    weight = shares or dict.fromkeys(rates, 1.0)
+    shaped = {
+        name: np.resize(_filled(curve) * (weight[name] / np.nanmax(curve)), steps) for name, curve in rates.items()
+    }
     peak = np.sum(list(shaped.values()), axis=0).max()
     return {name: np.ceil(curve * (peak_gpus / peak)).astype(np.int64) for name, curve in shaped.items()}
 
 
-def _filled(curve: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def rate_by_step(rates: Floats, bin_seconds: float, step_seconds: int) -> Floats:
+    """Return the largest rate of the bins that each step meets; NaN where none of them is known.
+
+    A step counts from the beginning of the log; the last one may reach beyond its end.
+    """
+    steps = int(np.ceil(len(rates) * bin_seconds / step_seconds - 1e-9))
+    first = np.floor(np.arange(steps) * step_seconds / bin_seconds + 1e-9).astype(np.int64)
+    last = np.ceil((np.arange(steps) + 1) * step_seconds / bin_seconds - 1e-9).astype(np.int64)
+    by_step: Floats = np.array(
+        [np.fmax.reduce(rates[low:high]) for low, high in zip(first, np.minimum(last, len(rates)), strict=True)]
+    )
+    return by_step
+
+
+def _filled(curve: Floats) -> Floats:
     known = np.flatnonzero(~np.isnan(curve))
     last = known[np.maximum(0, np.searchsorted(known, np.arange(len(curve)), side="right") - 1)]
     return curve[last]

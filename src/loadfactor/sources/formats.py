@@ -14,7 +14,10 @@ from loadfactor.model.workload import Kind
 from loadfactor.sources.cells import WITHOUT_CALENDAR, TimeKind, is_zone
 from loadfactor.sources.tables import Layout
 
-JobField = Literal["id", "submit", "start", "end", "duration", "gpus", "kind", "priority", "user", "capped"]
+JobField = (
+    Literal["id", "submit", "start", "end", "wait", "duration", "gpus", "kind", "priority"]
+    | Literal["limit", "user", "name", "account", "capped"]
+)
 DemandField = Literal["time", "rate", "input_tokens", "output_tokens", "coverage"]
 PositiveNumber = Annotated[float, Field(gt=0, le=1e12)]
 
@@ -53,8 +56,10 @@ class LogFormat(Noun):
 class JobFormat(LogFormat):
     """A log of jobs, one a row.
 
-    `columns` maps our fields to the log's columns. `duration_unit` is seconds for each unit of the duration column, or
-    `clock` for Slurm's 10-13:27:06; null where only the user knows it. `gpus_from` reads a number, or Slurm's trackable
+    `columns` maps our fields to the log's columns; `wait` is the time in the queue in seconds, for logs that state it
+    instead of the start, and `limit` the run time that the user asked for. `duration_unit` is seconds for each unit of
+    the duration column, or `clock` for Slurm's 10-13:27:06; null where only the user knows it; `limit_unit` is the same
+    for the limits. `gpus_from` reads a number, or Slurm's trackable
     resources; `gpus_unit` is GPUs for each unit. `kinds` maps the texts of the kind column to ours, which are
     understood without it. Rows of the same id are jobs of their own (`number`: the later ones get #2, #3) or tasks of
     one gang (`sum`: GPUs added, run together).
@@ -62,6 +67,7 @@ class JobFormat(LogFormat):
 
     columns: Mapping[JobField, Text]
     duration_unit: PositiveNumber | Literal["clock"] | None = 1.0
+    limit_unit: PositiveNumber | Literal["clock"] = 1.0
     gpus_from: Literal["number", "tres"] = "number"
     gpus_unit: PositiveNumber = 1.0
     kinds: Mapping[str, Kind] = {}

@@ -12,16 +12,17 @@ from loadfactor.sources.formats import JobField, JobFormat
 from loadfactor.sources.tables import LINE, Source, Table, line_of, read_table
 
 MOMENTS: tuple[JobField, ...] = ("submit", "start", "end")
-TEXTS: tuple[JobField, ...] = ("id", "kind", "user")
+TEXTS: tuple[JobField, ...] = ("id", "kind", "user", "name", "account")
 
 
 @dataclass(frozen=True)
 class JobLog:
     """The jobs of a log.
 
-    `frame` has the columns line, id, kind, user (text), submit_s, start_s (seconds; start null where the log does not
-    say), duration_s (null where the log states none), gpus (a fraction where the log has fractions), priority (or null)
-    and capped (whether the log cut the run time). `merged` rows went into the job that they are a task of.
+    `frame` has the columns line, id, kind, user, name, account (text), submit_s, start_s (seconds; start null where the
+    log does not say), duration_s and limit_s (null where the log states none), gpus (a fraction where the log has
+    fractions), priority (or null) and capped (whether the log cut the run time). `merged` rows went into the job that
+    they are a task of.
     """
 
     frame: pl.DataFrame
@@ -62,12 +63,12 @@ def _parsed(table: Table, field: JobField, form: JobFormat) -> Column:
     column = form.columns[field]
     if field in MOMENTS:
         return parse_moments(table, column, form.empty, form.times, form.zone)
-    if field == "duration" and form.duration_unit == "clock":
+    units = {"duration": form.duration_unit, "limit": form.limit_unit, "gpus": form.gpus_unit}
+    unit = units.get(field, 1.0)
+    if unit == "clock":
         return parse_clock(table, column, form.empty)
     if field == "gpus" and form.gpus_from == "tres":
         return parse_tres(table, column, form.empty)
-    units = {"duration": form.duration_unit, "gpus": form.gpus_unit}
-    unit = units.get(field, 1.0)
     return parse_numbers(table, column, form.empty, unit if isinstance(unit, float) else 1.0)
 
 
@@ -75,6 +76,8 @@ def _assembled(table: Table, form: JobFormat, values: dict[JobField, pl.Series])
     lines = table.frame[LINE]
     nothing = pl.Series([None], dtype=pl.Float64).new_from_index(0, len(lines))
     start, end = values.get("start", nothing), values.get("end", nothing)
+    if "wait" in values and "submit" in values:
+        start = pl.select(pl.coalesce(start, values["submit"] + values["wait"])).to_series()
     texts: dict[str, pl.Series] = {field: _text(table, form, field) for field in TEXTS}
     frame = pl.DataFrame(
         {
@@ -83,6 +86,7 @@ def _assembled(table: Table, form: JobFormat, values: dict[JobField, pl.Series])
             "submit_s": values.get("submit", start),
             "start_s": start,
             "duration_s": values.get("duration", end - start),
+            "limit_s": values.get("limit", nothing),
             "gpus": values["gpus"],
             "priority": values.get("priority", nothing),
             "capped": values.get("capped", nothing).fill_null(0.0) > 0,
@@ -96,14 +100,12 @@ def _assembled(table: Table, form: JobFormat, values: dict[JobField, pl.Series])
 
 
 def _text(table: Table, form: JobFormat, field: JobField) -> pl.Series:
-    if field in form.columns:
-        return (
-            table.frame[form.columns[field]]
-            .str.strip_chars()
-            .str.slice(0, 150)
-            .str.replace_all(r"[\x00-\x1f\x7f]", "?")
-        )
-    return pl.Series([None], dtype=pl.String).new_from_index(0, table.frame.height)
+    if field not in form.columns:
+        return pl.Series([None], dtype=pl.String).new_from_index(0, table.frame.height)
+    text = table.frame[form.columns[field]].str.strip_chars().str.slice(0, 150).str.replace_all(r"[\x00-\x1f\x7f]", "?")
+    if field in ("id", "kind"):
+        return text
+    return pl.select(pl.when(~text.is_in(["", *form.empty])).then(text)).to_series()
 
 
 def _impossible(frame: pl.DataFrame, name: str) -> list[Fault]:
@@ -124,9 +126,10 @@ def _gangs(frame: pl.DataFrame) -> pl.DataFrame:
         frame.with_columns(end_s=begin + pl.col("duration_s"), begin_s=begin)
         .group_by("id", maintain_order=True)
         .agg(
-            pl.col(LINE, "kind", "user").first(),
+            pl.col(LINE, "kind", "user", "name", "account").first(),
             pl.col("submit_s", "start_s").min(),
             duration_s=pl.col("end_s").max() - pl.col("begin_s").min(),
+            limit_s=pl.col("limit_s").max(),
             gpus=pl.col("gpus").sum(),
             priority=pl.col("priority").max(),
             capped=pl.col("capped").any(),

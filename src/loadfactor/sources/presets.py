@@ -1,7 +1,8 @@
 """The formats of public traces, as declared data. To add one, add an entry; no code asks for a preset by name.
 
 Sources: HeliosData (S-Lab-System-Group), clusterdata gpu-v2020 (Alibaba), AcmeTrace (InternLM), Gavel (Stanford
-FutureData), xdmod (UB CCR), ServeGen (Alibaba), AzurePublicDataset (Microsoft), Mooncake (kvcache-ai).
+FutureData), xdmod (UB CCR), the Standard Workload Format 2.2 (Parallel Workloads Archive), ServeGen (Alibaba),
+AzurePublicDataset (Microsoft), Mooncake (kvcache-ai).
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from loadfactor.sources.formats import DemandFormat, JobFormat
+from loadfactor.sources.formats import EMPTY_CELLS, DemandFormat, JobFormat
 from loadfactor.sources.tables import Layout
 
 _SACCT_FIELDS = (
     "jobid jobidraw cluster partition qos account group gid user uid submit eligible start end elapsed exitcode state "
     "nnodes ncpus reqcpus reqmem reqtres alloctres timelimit nodelist jobname"
+)
+_SWF_FIELDS = (
+    "job_number submit_time wait_time run_time allocated_processors average_cpu_time used_memory requested_processors "
+    "requested_time requested_memory status user_id group_id executable queue partition preceding_job think_time"
 )
 _ACME_KINDS: Mapping[str, Any] = {
     "Pretrain": "training",
@@ -118,12 +123,39 @@ JOB_PRESETS: Mapping[str, JobFormat] = MappingProxyType(
                 "start": "start",
                 "end": "end",
                 "gpus": "alloctres",
+                "limit": "timelimit",
+                "name": "jobname",
+                "account": "account",
             },
             zone="UTC",
             gpus_from="tres",
+            limit_unit="clock",
+            empty=(*EMPTY_CELLS, "UNLIMITED", "Partition_Limit"),
             oddities=(
                 "`sacct --parsable2` without header, 26 fields in this order",
                 "GPUs stand in AllocTRES alone; rows without gres/gpu are CPU jobs and are left out",
+            ),
+        ),
+        "swf": JobFormat(
+            layout=Layout(syntax="words", comment=";", header=tuple(_SWF_FIELDS.split())),
+            columns={
+                "id": "job_number",
+                "submit": "submit_time",
+                "wait": "wait_time",
+                "duration": "run_time",
+                "gpus": "allocated_processors",
+                "limit": "requested_time",
+                "user": "user_id",
+                "name": "executable",
+                "account": "group_id",
+            },
+            times="seconds",
+            empty=(*EMPTY_CELLS, "-1", "-1.0", "-1.00"),
+            oddities=(
+                "no calendar: choose a day by its number from the log's start",
+                "processors stand for GPUs: set gpus_unit where a GPU is more than one of them",
+                "where a log states only what was requested, lay columns: {gpus: requested_processors} over it",
+                "a job that was checkpointed may have a row for each part (status 2 to 4) beside the one of the whole",
             ),
         ),
     }

@@ -56,7 +56,7 @@ class JobsRecipe(Noun):
     @model_validator(mode="before")
     @classmethod
     def _on_top_of_preset(cls, value: Any) -> Any:
-        return _with_format(value, JOB_PRESETS)
+        return laid_over_preset(value, JOB_PRESETS)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -117,7 +117,7 @@ class ServiceRecipe(Noun):
     @model_validator(mode="before")
     @classmethod
     def _on_top_of_preset(cls, value: Any) -> Any:
-        return _with_format(value, DEMAND_PRESETS)
+        return laid_over_preset(value, DEMAND_PRESETS)
 
     @model_validator(mode="after")
     def _one_scale(self) -> Self:
@@ -130,7 +130,8 @@ class ServiceRecipe(Noun):
         return self
 
 
-def _cluster_of_spec(value: Any) -> Any:
+def cluster_of_spec(value: Any) -> Any:
+    """Return the cluster that a line such as 16x8:H100-80GB describes, and anything but text as it is."""
     if not isinstance(value, str):
         return value
     try:
@@ -146,7 +147,7 @@ class ProblemRecipe(Noun):
     seed: Annotated[int, Field(strict=True, ge=0, le=2**63 - 1)] = 0
     horizon: HorizonRecipe = HorizonRecipe()
     objective: Objective = Objective()
-    cluster: Annotated[Cluster, BeforeValidator(_cluster_of_spec)]
+    cluster: Annotated[Cluster, BeforeValidator(cluster_of_spec)]
     block_sizes: BlockSizes | None = None
     jobs: JobsRecipe | None = None
     services: Annotated[tuple[ServiceRecipe, ...], Field(max_length=limits.MAX_SERVICES)] = ()
@@ -197,7 +198,7 @@ def _with_file(value: Any, directory: Path) -> Any:
     return value
 
 
-def _with_format(value: Any, presets: Mapping[str, JobFormat] | Mapping[str, DemandFormat]) -> Any:
+def laid_over_preset(value: Any, presets: Mapping[str, JobFormat] | Mapping[str, DemandFormat]) -> Any:
     """Return `value` with its format laid over that of its preset; a null takes a column of the preset away."""
     if not isinstance(value, Mapping):
         return value

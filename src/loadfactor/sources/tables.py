@@ -1,4 +1,4 @@
-"""Reading a log as a table of text: CSV, TSV or JSON lines, gzipped or not, each record with its line number.
+"""Reading a log as a table of text: CSV, TSV, words or JSON lines, gzipped or not, each record with its line number.
 
 Python's csv reader splits the records, because it alone tells on which line each one stands; polars holds the columns.
 """
@@ -36,13 +36,15 @@ Source = Path | bytes
 class Layout(Noun):
     """How a log's records are written: a separated table, with or without a header line, or one JSON object a line.
 
-    `header` names the columns of a table that has no header line of its own.
+    `header` names the columns of a table that has no header line of its own. `words` are columns with any white space
+    between them; of these tables, lines that begin with `comment` are no records.
     """
 
-    syntax: Literal["csv", "jsonl"] = "csv"
+    syntax: Literal["csv", "words", "jsonl"] = "csv"
     separator: Annotated[str, Field(strict=True, min_length=1, max_length=1)] = ","
     quoted: Annotated[bool, Field(strict=True)] = True
     header: tuple[Text, ...] | None = None
+    comment: Annotated[str, Field(strict=True, min_length=1, max_length=1)] | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def read_table(source: Source, layout: Layout, columns: Sequence[str], name: str
     with _opened(source, name) as stream:
         lines = _lines(stream, name)
         try:
-            _read_json_lines(lines, builder) if layout.syntax == "jsonl" else _read_csv(lines, layout, builder)
+            _READERS[layout.syntax](lines, layout, builder)
         except csv.Error as error:
             line = builder.last_line + 1
             remedy = "correct the quotes, or set quoted: false where the log has none"
@@ -148,7 +150,25 @@ def _missing(name: str, column: str, header: Sequence[str]) -> Fault:
     return Fault(f"{name}:1", f"has no column {column!r}", f"name one of its columns ({known}) with --columns")
 
 
-def _read_json_lines(lines: Iterator[str], builder: _Builder) -> None:
+def _read_words(lines: Iterator[str], layout: Layout, builder: _Builder) -> None:
+    records = ((line, text.split()) for line, text in enumerate(lines, start=1) if not _is_comment(text, layout))
+    first = iter(()) if layout.header is not None else iter([next(records, (1, []))[1]])
+    header = list(layout.header) if layout.header is not None else _header_of(first, builder)
+    positions = [header.index(column) for column in builder.columns]
+    for line, cells in records:
+        if len(cells) == len(header):
+            builder.add(line, [cells[position] for position in positions])
+        else:
+            fact = f"has {len(cells)} cells, and the table has {len(header)} columns"
+            builder.refuse(line, fact, "correct the line, or mark it as a comment")
+
+
+def _is_comment(text: str, layout: Layout) -> bool:
+    stripped = text.lstrip()
+    return not stripped or (layout.comment is not None and stripped.startswith(layout.comment))
+
+
+def _read_json_lines(lines: Iterator[str], _layout: Layout, builder: _Builder) -> None:
     for line, text in enumerate(lines, start=1):
         if not text.strip():
             continue
@@ -167,6 +187,9 @@ def _read_json_lines(lines: Iterator[str], builder: _Builder) -> None:
 
 def _cell(value: Any) -> str | None:
     return None if value is None else str(value)
+
+
+_READERS = {"csv": _read_csv, "words": _read_words, "jsonl": _read_json_lines}
 
 
 @contextmanager
