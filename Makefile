@@ -36,10 +36,13 @@ $(VENV)/.develops: $(VENV)/.runs
 	@touch $@
 
 # numba compares a cached function with its own file only, so a change in any file of a kernel discards the whole cache.
-$(VENV)/.compiled: $(VENV)/.runs $(wildcard src/loadfactor/policies/*.py src/loadfactor/policies/fast/*.py)
+KERNELS := $(wildcard src/loadfactor/policies/*.py src/loadfactor/policies/fast/*.py) \
+  $(wildcard src/loadfactor/control/planners/*.py src/loadfactor/replay/*.py)
+$(VENV)/.compiled: $(VENV)/.runs $(KERNELS)
 	@echo "==> compiling the decoders of fast, once (up to a minute)"
 	@find src -name '*.nb[ic]' -delete
 	@$(BIN)/loadfactor allocate src/loadfactor/bench/scenarios/mixed.yaml --policy fast --format json > /dev/null
+	@$(BIN)/loadfactor replay --sample --days 1 --policies fast --bound --format json > /dev/null
 	@touch $@
 
 run: $(VENV)/.compiled
@@ -53,7 +56,9 @@ run: $(VENV)/.compiled
 	$(BIN)/loadfactor check $(OUT)/day.yaml $(OUT)/plan.json
 	@echo; echo "==> the day under two policies, as a page to look at"
 	$(BIN)/loadfactor compare $(OUT)/day.yaml --policies fifo,fast --html $(OUT)/day.html
-	@echo; echo "Problem, plan and picture are in $(OUT)/: open $(OUT)/day.html in a browser."
+	@echo; echo "==> three days of a log in a virtual world, under three policies"
+	$(BIN)/loadfactor replay --sample --days 3 --html $(OUT)/week.html
+	@echo; echo "Problem, plan and pictures are in $(OUT)/: open $(OUT)/day.html and $(OUT)/week.html in a browser."
 
 test: lint unit
 

@@ -93,27 +93,28 @@ def test_an_illegal_plan_of_an_exact_turn_never_acts() -> None:
     assert "IllegalPlanError" in replayed.engine.alarms[0].text
 
 
-def _setting(worth: WorthSettings) -> Setting:
-    return Setting(world(3, jobs=90, nodes=3), PERFECT, horizon=SMALL, worth=worth)
+def _waits(worth: WorthSettings) -> list[dict[str, float]]:
+    """Return the waits in three busy worlds."""
+    worlds = [world(seed, jobs=90, nodes=3) for seed in range(3)]
+    settings = [Setting(each, PERFECT, horizon=SMALL, worth=worth) for each in worlds]
+    return [waits_hours(lived(each.world, make_planner("fast", each))) for each in settings]
+
+
+def _longest(worth: WorthSettings) -> float:
+    return sum(max(waits.values()) for waits in _waits(worth))
 
 
 def test_ageing_shortens_the_longest_waits() -> None:
-    plain, aged = (_setting(WorthSettings(ageing_per_hour=rate)) for rate in (0.0, 1.0))
-    longest = [max(waits_hours(lived(each.world, make_planner("fast", each))).values()) for each in (plain, aged)]
-    assert longest[1] < 0.8 * longest[0]
+    assert _longest(WorthSettings(ageing_per_hour=1.0)) < 0.8 * _longest(WorthSettings())
 
 
 def test_the_starvation_bound_shortens_the_longest_waits() -> None:
-    plain, bound = (_setting(WorthSettings(starvation_hours=hours)) for hours in (None, 4.0))
-    longest = [max(waits_hours(lived(each.world, make_planner("fast", each))).values()) for each in (plain, bound)]
-    assert longest[1] < 0.8 * longest[0]
+    assert _longest(WorthSettings(starvation_hours=4.0)) < 0.8 * _longest(WorthSettings())
 
 
 def test_an_account_with_a_larger_share_waits_less() -> None:
-    equal = _setting(WorthSettings(shares={"account-0": 1.0}))
-    larger = _setting(WorthSettings(shares={"account-0": 8.0}))
-    waits = []
-    for each in (equal, larger):
-        waited = waits_hours(lived(each.world, make_planner("fast", each)))
-        waits.append(np.mean([waited[f"job-{number}"] for number in range(0, 90, 3)]))
-    assert waits[1] < 0.7 * waits[0]
+    equal, larger = (_waits(WorthSettings(shares={"account-0": share})) for share in (1.0, 8.0))
+    waited = [
+        np.mean([waits[f"job-{number}"] for waits in each for number in range(0, 90, 3)]) for each in (equal, larger)
+    ]
+    assert waited[1] < 0.7 * waited[0]

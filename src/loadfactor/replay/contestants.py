@@ -48,12 +48,14 @@ class Knowledge:
     """What policies may know of the future.
 
     `run_times`: as users' limits say, learnt from what has ended, or perfect, for an upper line. `demand`: a seasonal
-    forecast at `quantile` from the past only, or perfect. Only the allocator forecasts demand.
+    forecast from the past only, or perfect. What is needed before the next replica can be ready is taken at `quantile`,
+    what is needed later at `far_quantile`. Only the allocator forecasts demand.
     """
 
     run_times: RunTimes = "learnt"
     demand: Demand = "seasonal"
-    quantile: float = 0.95
+    quantile: float = 0.975
+    far_quantile: float = 0.5
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def _fast_and_full(setting: Setting) -> Planner:
 
 def _allocator(setting: Setting, name: str, exact: ExactTurns | None) -> Planner:
     book = JobBook(by_priority, _estimator(setting), setting.world.job_start_seconds)
-    curves = ServiceCurves(_forecasters(setting), setting.knowledge.quantile)
+    curves = ServiceCurves(_forecasters(setting), setting.knowledge.quantile, setting.knowledge.far_quantile)
     return Allocator(book, curves, setting.horizon, setting.iterations, name, setting.worth, exact)
 
 

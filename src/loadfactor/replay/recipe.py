@@ -110,15 +110,19 @@ class FaultRecipe(Noun):
 
 
 class KnowledgeRecipe(Noun):
-    """What policies may know: run times by limit, learnt from the past or perfect; demand forecast or perfect."""
+    """What policies may know: run times by limit, learnt from the past or perfect; demand forecast or perfect.
+
+    Demand in the next steps is taken at `quantile`, later demand at `far_quantile`.
+    """
 
     run_times: Literal["limit", "learnt", "perfect"] = "learnt"
     forecast: Literal["seasonal", "perfect"] = "seasonal"
-    quantile: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    quantile: Annotated[float, Field(gt=0, lt=1)] = 0.975
+    far_quantile: Annotated[float, Field(gt=0, lt=1)] = 0.5
 
     def knowledge(self) -> Knowledge:
         """Return what contestants are made from."""
-        return Knowledge(self.run_times, self.forecast, self.quantile)
+        return Knowledge(self.run_times, self.forecast, self.quantile, self.far_quantile)
 
 
 class WorthRecipe(Noun):
