@@ -44,11 +44,13 @@ class ClusterState:
     failed and `drained` (N,) those of drained nodes, which go on with what they have and take nothing new. `stopping`
     (N,) marks GPUs whose replica is on its way out, and `told` (N,) is the number of the newest event about the
     presence of each GPU. `cancelled_unseen` are the ids of jobs that were taken back before they were submitted.
+    `first_of_node` (nodes + 1,) is the first GPU of every node, and N.
     """
 
     def __init__(self, cluster: Cluster, services: Iterable[ServiceRequest], step_seconds: int, now: int = 0) -> None:
         self.cluster = cluster
         self.block_sizes = BlockSizes(cluster)
+        self.first_of_node: Owners = np.array(cluster.node_offsets, dtype=np.int64)
         self.step_seconds = step_seconds
         self.now = now
         self.jobs: list[JobRecord] = []

@@ -18,10 +18,9 @@ from loadfactor.model.faults import contradiction, contradictions, faults_of
 from loadfactor.replay.contestants import CONTESTANTS, Knowledge
 from loadfactor.replay.workload import DEFAULT_PRIORITIES, LONGEST_LIMIT, SHORTEST_LIMIT
 from loadfactor.sources import JobFormat
-from loadfactor.sources.clusters import is_spec
 from loadfactor.sources.formats import DemandFormat, PositiveNumber
 from loadfactor.sources.presets import DEMAND_PRESETS, JOB_PRESETS
-from loadfactor.sources.recipe import Share, cluster_of_spec, laid_over_preset
+from loadfactor.sources.recipe import Share, cluster_of_spec, laid_over_preset, located
 
 LONGEST_DAYS = 3660
 Days = Annotated[int, Field(strict=True, ge=0, le=LONGEST_DAYS)]
@@ -207,7 +206,7 @@ class ReplayRecipe(Noun):
         A cluster given as the name of a file is read here. Raises `InputError` with every fault at once.
         """
         try:
-            return cls.model_validate(_located(document, directory))
+            return cls.model_validate(located(document, directory))
         except ValidationError as error:
             raise InputError(faults_of(error)) from None
 
@@ -226,22 +225,3 @@ def read_replay_recipe(source: str | Path) -> ReplayRecipe:
     """Return the recipe in a YAML or JSON file (`-`: standard input); the files it names are relative to it."""
     directory = Path() if str(source) == "-" else Path(source).parent
     return ReplayRecipe.from_document(read_document(source), directory)
-
-
-def _located(document: Any, directory: Path) -> Any:
-    if not isinstance(document, Mapping):
-        return document
-    located = dict(document)
-    cluster = located.get("cluster")
-    if isinstance(cluster, str) and not is_spec(cluster):
-        located["cluster"] = read_document(directory / cluster)
-    for part in ("jobs", "services"):
-        if isinstance(located.get(part), list | tuple):
-            located[part] = [_with_file(value, directory) for value in located[part]]
-    return located
-
-
-def _with_file(value: Any, directory: Path) -> Any:
-    if isinstance(value, Mapping) and isinstance(value.get("file"), str):
-        return {**value, "file": directory / value["file"]}
-    return value

@@ -167,7 +167,7 @@ class ProblemRecipe(Noun):
         A cluster given as the name of a file is read here. Raises `InputError` with every fault at once.
         """
         try:
-            return cls.model_validate(_located(document, directory))
+            return cls.model_validate(located(document, directory))
         except ValidationError as error:
             raise InputError(faults_of(error)) from None
 
@@ -178,18 +178,21 @@ def read_recipe(source: str | Path) -> ProblemRecipe:
     return ProblemRecipe.from_document(read_document(source), directory)
 
 
-def _located(document: Any, directory: Path) -> Any:
+def located(document: Any, directory: Path) -> Any:
+    """Return `document` with the files of its jobs and services under `directory`, and a cluster's file read."""
     if not isinstance(document, Mapping):
         return document
-    located = dict(document)
-    cluster = located.get("cluster")
+    found = dict(document)
+    cluster = found.get("cluster")
     if isinstance(cluster, str) and not is_spec(cluster):
-        located["cluster"] = read_document(directory / cluster)
-    if "jobs" in located:
-        located["jobs"] = _with_file(located["jobs"], directory)
-    if isinstance(located.get("services"), list):
-        located["services"] = [_with_file(service, directory) for service in located["services"]]
-    return located
+        found["cluster"] = read_document(directory / cluster)
+    for part in ("jobs", "services"):
+        value = found.get(part)
+        if isinstance(value, list | tuple):
+            found[part] = [_with_file(each, directory) for each in value]
+        elif value is not None:
+            found[part] = _with_file(value, directory)
+    return found
 
 
 def _with_file(value: Any, directory: Path) -> Any:

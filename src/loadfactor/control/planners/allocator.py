@@ -176,9 +176,8 @@ class Allocator:
 def largest_free_block(state: ClusterState) -> int:
     """Return the largest admissible block that is free at this moment, 0 where none is."""
     free_at = np.where(state.usable(), 0.0, np.inf)
-    first_of_node = np.array(state.cluster.node_offsets, dtype=np.int64)
     sizes = state.block_sizes.sizes
     found = bisect_left(
-        sizes, True, key=lambda size: best_free_block(free_at, 0.0, size, first_of_node, 0, 0, False) == NOWHERE
+        sizes, True, key=lambda size: best_free_block(free_at, 0.0, size, state.first_of_node, 0, 0, False) == NOWHERE
     )
     return sizes[found - 1] if found else 0

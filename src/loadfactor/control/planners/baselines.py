@@ -37,9 +37,8 @@ class InOrder:
     def _starts(self, state: ClusterState, free_at: Floats, now: int) -> list[JobStart]:
         queue, columns = self.book.queue, self.book.columns
         started = np.empty((min(queue.count, len(free_at)), 2), dtype=np.int64)
-        first_of_node = np.array(state.cluster.node_offsets, dtype=np.int64)
         count = start_in_order(
             self.mode, queue.rows, columns.size.numbers, columns.run_seconds.numbers,
-            columns.ready_at.numbers, free_at, float(now), first_of_node, started,
+            columns.ready_at.numbers, free_at, float(now), state.first_of_node, started,
         )  # fmt: skip
         return [JobStart(row, gpu) for row, gpu in started[:count].tolist()]

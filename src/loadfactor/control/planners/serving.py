@@ -87,7 +87,7 @@ def swaps_towards(rule: ServingRule, state: ClusterState) -> Decision:
 
 def _nearest_full(free: npt.NDArray[np.bool_], state: ClusterState) -> Ints:
     """Return the free GPUs, those of the fullest nodes first, the highest-numbered of equals first."""
-    offsets = np.array(state.cluster.node_offsets)
+    offsets = state.first_of_node
     free_in_node = np.add.reduceat(free.astype(np.int64), offsets[:-1])
     gpus = np.flatnonzero(free)[::-1]
     node = np.searchsorted(offsets, gpus, side="right") - 1
