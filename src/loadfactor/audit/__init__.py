@@ -1,0 +1,1 @@
+"""The audit: what a cluster wasted, and why, from its own logs."""
