@@ -34,7 +34,8 @@ def _fill(histogram: Floats, waiting: Ints, sizes: Ints) -> int:
     A block of more than a node takes whole free nodes of the largest kind.
     """
     largest = histogram.shape[1] - 1
-    histogram[2, :] = histogram[0, :]
+    for free in range(largest + 1):
+        histogram[2, free] = histogram[0, free]
     filled = 0
     for position in range(len(sizes) - 1, -1, -1):
         size = sizes[position]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -10,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.audit.fleet import Fleet, shares_of
-from loadfactor.audit.freeing import FreeGpus
 from loadfactor.audit.window import Window
-from loadfactor.sources.facts import JobInterval
+from loadfactor.sources.facts import JobInterval, NodeGpus
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+_INDEX, _NODE, _PACKING = range(3)
 
 
 @dataclass(frozen=True)
@@ -49,120 +48,105 @@ def lay_out(intervals: Sequence[JobInterval], fleet: Fleet, window: Window) -> T
     """Return the occupancy of `fleet` during `window`; an interval without an end is held to the window's end.
 
     Intervals are laid out in the order of their starts. One that names GPUs gets these; one that names nodes gets the
-    lowest free GPUs there; any other gets the fullest node that has room for it, or whole free nodes.
+    lowest free GPUs there; any other gets the fullest node that has room for it, or the emptiest nodes. A piece whose
+    GPU was a guess moves away when the log names its GPU for another.
     """
-    layout = _Layout(fleet, window)
-    held = [
-        (max(interval.started, window.begin), position)
-        for position, interval in enumerate(intervals)
-        if _shares_window(interval, window) and interval.started is not None
-    ]
-    for begin, position in sorted(held):
-        interval = intervals[position]
-        end = window.end if interval.ended is None else min(interval.ended, window.end)
-        layout.add(position, interval, begin, end)
-    return layout.timeline()
+    from loadfactor.audit.layout import lay_shares
+
+    shares = _gathered(intervals, fleet, window)
+    table, spans, indices = shares.arrays()
+    owner = np.array(shares.owners, dtype=np.int64)
+    order = np.argsort(spans[:, 0], kind="stable")
+    table, spans, owner = table[order], spans[order], owner[order]
+    node_gpus = [node.gpus for node in fleet.nodes]
+    room = int(table[:, 1].sum()) + 2 * len(indices)
+    pieces, times = np.empty((room, 4), dtype=np.int64), np.empty((room, 2))
+    last = np.concatenate((np.zeros(1, dtype=np.int64), np.full(len(table), -1)))
+    crowded = lay_shares(
+        table,
+        spans,
+        indices,
+        np.argsort(spans[:, 1], kind="stable"),
+        fleet.first_gpu,
+        np.repeat(np.arange(len(fleet.nodes)), node_gpus),
+        pieces,
+        times,
+        last,
+        np.array(node_gpus, dtype=np.int64),
+        np.full(fleet.gpus, -1),
+    )
+    made = slice(0, int(last[0]))
+    kept = times[made, 1] > times[made, 0]
+    return Timeline(
+        pieces[made, 0][kept],
+        times[made, 0][kept],
+        times[made, 1][kept],
+        owner[pieces[made, 1][kept]],
+        by_index=shares.counts[_INDEX],
+        by_node=shares.counts[_NODE],
+        by_packing=shares.counts[_PACKING],
+        crowded_seconds=crowded,
+        homeless_seconds=shares.homeless_seconds,
+        unknown_nodes=tuple(shares.unknown),
+    )
 
 
-def _shares_window(interval: JobInterval, window: Window) -> bool:
-    if interval.started is None or not interval.gpus or interval.started >= window.end:
-        return False
-    return interval.ended is None or interval.ended > max(interval.started, window.begin)
+def clipped(interval: JobInterval, window: Window) -> tuple[float, float] | None:
+    """Return when `interval` held its GPUs within the window; None where it held none in it."""
+    if interval.started is None or not interval.gpus:
+        return None
+    begin = max(interval.started, window.begin)
+    end = window.end if interval.ended is None else min(interval.ended, window.end)
+    return (begin, end) if end > begin else None
 
 
 @dataclass
-class _Layout:
-    fleet: Fleet
-    window: Window
-    pieces: list[tuple[int, float, float, int]] = field(default_factory=list)
-    crowded_seconds: float = 0.0
+class _Shares:
+    """Rows for the compiled layout: node (-1 for any), GPUs, and a span of `indices`, with an owner and times each."""
+
+    rows: list[tuple[int, int, int, int]] = field(default_factory=list)
+    spans: list[tuple[float, float]] = field(default_factory=list)
+    owners: list[int] = field(default_factory=list)
+    indices: list[int] = field(default_factory=list)
+    counts: list[int] = field(default_factory=lambda: [0, 0, 0])
     homeless_seconds: float = 0.0
+    unknown: dict[str, None] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.free = FreeGpus(self.fleet)
-        self.holder: dict[int, int] = {}
-        self.guessed: set[int] = set()
-        self.releases: list[tuple[float, int, int]] = []
-        self.counts = {"index": 0, "node": 0, "packing": 0}
-        self.unknown: dict[str, None] = {}
+    def add(self, owner: int, span: tuple[float, float], node: int, gpus: int, numbers: Sequence[int] = ()) -> None:
+        """Add what `owner` holds on one node."""
+        self.rows.append((node, gpus, len(self.indices), len(self.indices) + len(numbers)))
+        self.indices += numbers
+        self.spans.append(span)
+        self.owners.append(owner)
 
-    def add(self, owner: int, interval: JobInterval, begin: float, end: float) -> None:
-        """Lay out one interval that begins no earlier than those before it."""
-        self._release_until(begin)
+    def arrays(self) -> tuple[Ints, Floats, Ints]:
+        """Return the rows, the spans and the indices as arrays."""
+        rows = np.array(self.rows, dtype=np.int64).reshape(-1, 4)
+        spans = np.array(self.spans, dtype=np.float64).reshape(-1, 2)
+        return rows, spans, np.array(self.indices, dtype=np.int64)
+
+
+def _gathered(intervals: Sequence[JobInterval], fleet: Fleet, window: Window) -> _Shares:
+    shares = _Shares()
+    for owner, interval in enumerate(intervals):
+        span = clipped(interval, window)
+        if span is None:
+            continue
         if not interval.node_gpus:
-            self.counts["packing"] += 1
-            self._hold(self.free.packed(interval.gpus), interval.gpus, owner, begin, end)
-            return
-        indexed = all(share.indices for share in interval.node_gpus)
-        self.counts["index" if indexed else "node"] += 1
+            shares.counts[_PACKING] += 1
+            shares.add(owner, span, -1, interval.gpus)
+            continue
+        shares.counts[_INDEX if all(share.indices for share in interval.node_gpus) else _NODE] += 1
         for share in shares_of(interval):
-            node = self.fleet.number.get(share.node)
-            wanted = share.gpus or 0
-            if node is None:
-                self.unknown[share.node] = None
-                self.homeless_seconds += wanted * (end - begin)
-                continue
-            self._hold_on_node(node, share.indices, wanted, owner, begin, end)
+            _add_share(shares, owner, span, share, fleet)
+    return shares
 
-    def _hold_on_node(
-        self, node: int, indices: tuple[int, ...], wanted: int, owner: int, begin: float, end: float
-    ) -> None:
-        first, beyond = int(self.fleet.first_gpu[node]), int(self.fleet.first_gpu[node + 1])
-        named = [first + index for index in indices if first + index < beyond]
-        for gpu in named:
-            self._make_way(gpu, node, begin)
-        taken = [gpu for gpu in named if self.free.is_free(gpu)]
-        self._hold(taken, len(taken), owner, begin, end, guessed=False)
-        missing = wanted - len(named)
-        if missing > 0:
-            self._hold(self.free.on_node(node, missing), missing, owner, begin, end)
-        self.crowded_seconds += (len(named) - len(taken)) * (end - begin)
 
-    def _make_way(self, gpu: int, node: int, at: float) -> None:
-        """Move a piece whose GPU was a guess to another free GPU of the node, because the log names this one."""
-        piece = self.holder.get(gpu)
-        if piece is None or piece not in self.guessed:
-            return
-        elsewhere = self.free.on_node(node, 1)
-        if not elsewhere:
-            return
-        _, begin, end, owner = self.pieces[piece]
-        self.pieces[piece] = (gpu, begin, at, owner)
-        self.holder.pop(gpu)
-        self.free.give(gpu)
-        self._hold(elsewhere, 1, owner, at, end)
-
-    def _hold(self, gpus: list[int], wanted: int, owner: int, begin: float, end: float, guessed: bool = True) -> None:
-        self.crowded_seconds += (wanted - len(gpus)) * (end - begin)
-        for gpu in gpus:
-            piece = len(self.pieces)
-            self.free.take(gpu)
-            self.holder[gpu] = piece
-            if guessed:
-                self.guessed.add(piece)
-            self.pieces.append((gpu, begin, end, owner))
-            heapq.heappush(self.releases, (end, piece, gpu))
-
-    def _release_until(self, moment: float) -> None:
-        while self.releases and self.releases[0][0] <= moment:
-            _, piece, gpu = heapq.heappop(self.releases)
-            if self.holder.get(gpu) == piece:
-                self.holder.pop(gpu)
-                self.free.give(gpu)
-
-    def timeline(self) -> Timeline:
-        """Return what was laid out."""
-        kept = [piece for piece in self.pieces if piece[2] > piece[1]]
-        gpu, begin, end, owner = zip(*kept, strict=True) if kept else ((), (), (), ())
-        return Timeline(
-            np.array(gpu, dtype=np.int64),
-            np.array(begin, dtype=np.float64),
-            np.array(end, dtype=np.float64),
-            np.array(owner, dtype=np.int64),
-            self.counts["index"],
-            self.counts["node"],
-            self.counts["packing"],
-            self.crowded_seconds,
-            self.homeless_seconds,
-            tuple(self.unknown),
-        )
+def _add_share(shares: _Shares, owner: int, span: tuple[float, float], share: NodeGpus, fleet: Fleet) -> None:
+    node, wanted = fleet.number.get(share.node), share.gpus or 0
+    if node is None:
+        shares.unknown[share.node] = None
+        shares.homeless_seconds += wanted * (span[1] - span[0])
+        return
+    first, beyond = int(fleet.first_gpu[node]), int(fleet.first_gpu[node + 1])
+    shares.add(owner, span, node, wanted, [first + index for index in share.indices if first + index < beyond])
