@@ -1,0 +1,217 @@
+"""The same week in a virtual world: its jobs and services under other policies, on other clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from loadfactor.audit.record import Record
+from loadfactor.audit.timeline import clipped
+from loadfactor.control import JobRequest, Planner, ServiceRequest
+from loadfactor.control.planners import (
+    EASY,
+    STRICT,
+    HorizonSettings,
+    InOrder,
+    JobBook,
+    PeakReservation,
+    by_arrival,
+    load_planners,
+)
+from loadfactor.engines import Arrival, World
+from loadfactor.foresight import LearntRuntime
+from loadfactor.model import Cluster, Node
+from loadfactor.replay.contestants import Setting, make_planner
+from loadfactor.replay.measure import Measures, measure
+from loadfactor.replay.run import replay
+from loadfactor.sources.facts import JobInterval
+from loadfactor.units import SECONDS_PER_HOUR
+
+Ints = npt.NDArray[np.int64]
+SERVICES = "services"
+STEP_SECONDS = 600
+STEPS_AHEAD = 144
+"""The allocator looks a day ahead, in steps of ten minutes."""
+REPLICA_START_SECONDS = 300
+JOB_START_SECONDS = 60
+SERVICE_PRIORITY = 8.0
+PRIORITIES = (1.0, 2.0, 4.0, 8.0)
+MOST_JOBS = 20_000
+"""Of a longer log the last jobs are replayed, so that a report takes no longer than a minute."""
+FIFO, BACKFILL, ALLOCATOR = "FIFO with reservation", "backfill with reservation", "the allocator"
+POLICIES = (FIFO, BACKFILL, ALLOCATOR)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is replayed: jobs in the order of their submission (seconds from the begin), and what services need.
+
+    `demand` are GPUs in each step of `STEP_SECONDS` (empty without services), `reserved_gpus` what services hold where
+    nothing follows the demand. `left_out` says by reason how many jobs are not replayed.
+    """
+
+    begin: float
+    cluster: Cluster
+    arrivals: tuple[Arrival, ...]
+    demand: Ints
+    reserved_gpus: int
+    largest_swap: int
+    left_out: dict[str, int] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
+
+    def with_priorities(self, priorities: Sequence[float]) -> Workload:
+        """Return the same workload in which the jobs have these priorities, in the order of `arrivals`."""
+        arrivals = tuple(
+            replace(arrival, job=_with_priority(arrival.job, priority))
+            for arrival, priority in zip(self.arrivals, priorities, strict=True)
+        )
+        return replace(self, arrivals=arrivals)
+
+    def grown(self, share: float) -> Workload:
+        """Return the same workload on a cluster with `share` more GPUs, in nodes like the largest kind it has."""
+        added = round(self.cluster.gpu_count * share)
+        sizes = [node.gpus for node in self.cluster.nodes]
+        usual = self.cluster.nodes[sizes.index(max(set(sizes), key=sizes.count))]
+        new = [
+            usual.model_copy(update={"name": f"new-{number}"}) for number in range(max(1, round(added / usual.gpus)))
+        ]
+        return replace(self, cluster=self.cluster.model_copy(update={"nodes": (*self.cluster.nodes, *new)}))
+
+
+def _with_priority(job: JobRequest, priority: float) -> JobRequest:
+    import msgspec
+
+    return msgspec.structs.replace(job, priority=priority)
+
+
+def workload_of(record: Record, most_jobs: int = MOST_JOBS) -> Workload:
+    """Return what the record's window looks like to a scheduler.
+
+    A job that ran at the window's begin arrives then, with what it had left to run; one that still ran at its end runs
+    until then. A job whose run time nobody knows, because it never started, is left out; so is one larger than the
+    cluster. Nodes that were out for more than half of the window are no part of the cluster.
+    """
+    window = record.window
+    cluster = _cluster(record)
+    kept: list[tuple[float, float, JobInterval]] = []
+    left_out = {"never started": 0, "larger than the cluster": 0, "before the last jobs": 0}
+    for interval, service in zip(record.intervals, record.is_service.tolist(), strict=True):
+        span = clipped(interval, window)
+        if service or (span is None and interval.started is not None):
+            continue
+        if span is None:
+            asked = interval.gpus_requested and (interval.submitted or window.end) < window.end
+            left_out["never started"] += interval.count if asked else 0
+        elif interval.gpus > cluster.gpu_count:
+            left_out["larger than the cluster"] += 1
+        else:
+            submitted = interval.submitted if interval.submitted is not None else span[0]
+            kept.append((max(window.begin, min(submitted, span[0])), span[1] - span[0], interval))
+    kept.sort(key=lambda each: (each[0], each[2].started or 0.0))
+    left_out["before the last jobs"] = max(0, len(kept) - most_jobs)
+    kept = kept[-most_jobs:]
+    begin = window.begin if not left_out["before the last jobs"] else kept[0][0]
+    demand, reserved, assumed = _demand(record, begin)
+    return Workload(
+        begin=begin,
+        cluster=cluster,
+        arrivals=tuple(_arrival(number, begin, *each) for number, each in enumerate(kept)),
+        demand=np.minimum(demand, cluster.gpu_count),
+        reserved_gpus=min(reserved, cluster.gpu_count),
+        largest_swap=max(1, cluster.gpu_count // 10),
+        left_out={reason: count for reason, count in left_out.items() if count},
+        assumed=assumed,
+    )
+
+
+def _arrival(number: int, begin: float, submitted: float, seconds: float, interval: JobInterval) -> Arrival:
+    limit = interval.limit_seconds
+    finite = limit is not None and np.isfinite(limit) and limit > 0
+    run_seconds = max(1, round(seconds))
+    request = JobRequest(
+        id=f"{interval.id}#{number}",
+        gpus=interval.gpus,
+        priority=1.0,
+        limit_seconds=max(run_seconds, round(limit)) if finite and limit is not None else None,
+        user=interval.user,
+        name=interval.name,
+        account=interval.account,
+    )
+    return Arrival(max(0, int(submitted - begin)), request, run_seconds)
+
+
+def _cluster(record: Record) -> Cluster:
+    fleet = record.fleet
+    out = np.zeros(len(fleet.nodes))
+    node_of = np.repeat(np.arange(len(fleet.nodes)), [node.gpus for node in fleet.nodes])
+    for gpu, spans in record.out.items():
+        out[node_of[gpu]] += sum(end - begin for begin, end in spans)
+    nodes = [
+        Node(name=node.name, gpus=node.gpus)
+        for node, seconds in zip(fleet.nodes, out.tolist(), strict=True)
+        if seconds <= node.gpus * record.window.seconds / 2
+    ]
+    kept = nodes or [Node(name=node.name, gpus=node.gpus) for node in fleet.nodes]
+    return Cluster(block_sizes="whole_nodes", nodes=tuple(kept))
+
+
+def _demand(record: Record, begin: float) -> tuple[Ints, int, tuple[str, ...]]:
+    """Return what services need in each step, what they hold without following it, and what had to be assumed."""
+    edges = np.arange(begin, record.window.end + STEP_SECONDS, STEP_SECONDS)
+    line = record.timeline
+    owned = record.is_service[line.owner] if len(line.owner) else np.zeros(0, dtype=np.bool_)
+    if not owned.any():
+        return np.zeros(0, dtype=np.int64), 0, ()
+    from loadfactor.audit.integrals import seconds_between
+
+    held = seconds_between(line.begin[owned], line.end[owned], edges) / STEP_SECONDS
+    reserved = int(np.ceil(held.max() - 1e-9))
+    if record.demand is None:
+        assumed = ("the demand of services is not known: they are taken to need all that they held",)
+        return np.ceil(held - 1e-9).astype(np.int64), reserved, assumed
+    known = record.demand.known_seconds(edges)
+    mean = record.demand.needed_seconds(edges) / np.where(known > 0, known, np.nan)
+    needed = np.where(np.isnan(mean), held, mean)
+    return np.ceil(needed - 1e-9).astype(np.int64), max(reserved, int(np.ceil(needed.max()))), ()
+
+
+def _world(workload: Workload) -> World:
+    demand = {SERVICES: workload.demand} if len(workload.demand) else {}
+    service = ServiceRequest(SERVICES, SERVICE_PRIORITY, workload.largest_swap, start_seconds=REPLICA_START_SECONDS)
+    return World(
+        cluster=workload.cluster,
+        arrivals=workload.arrivals,
+        services=[service] if demand else [],
+        demand=demand,
+        step_seconds=STEP_SECONDS,
+        job_start_seconds=JOB_START_SECONDS,
+    )
+
+
+def _planner(policy: str, workload: Workload, world: World) -> Planner:
+    if policy == ALLOCATOR:
+        return make_planner("fast", Setting(world, horizon=HorizonSettings(steps=STEPS_AHEAD)))
+    load_planners()
+    book = JobBook(by_arrival, LearntRuntime(), JOB_START_SECONDS)
+    serving = PeakReservation({SERVICES: workload.reserved_gpus})
+    return InOrder(policy, book, STRICT if policy == FIFO else EASY, serving)
+
+
+def run_policy(policy: str, workload: Workload, progress: Callable[[float], None] | None = None) -> Measures:
+    """Return what one of `POLICIES` would have made of the workload, knowing only what was known at each moment."""
+    world = _world(workload)
+    return measure(policy, replay(world, _planner(policy, workload, world), progress=progress, deadline_seconds=np.inf))
+
+
+def drawn_priorities(workload: Workload, seed: int = 0) -> list[float]:
+    """Return a priority for every job, drawn evenly from `PRIORITIES`: what if some work mattered more."""
+    random = np.random.default_rng(seed)
+    return [float(each) for each in random.choice(PRIORITIES, size=len(workload.arrivals))]
+
+
+def gpu_hours_of(workload: Workload) -> float:
+    """Return the GPU-hours of work that the jobs bring."""
+    return sum(arrival.job.gpus * arrival.run_seconds for arrival in workload.arrivals) / SECONDS_PER_HOUR
