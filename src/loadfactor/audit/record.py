@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from loadfactor.audit.activity import Activity
 from loadfactor.audit.fleet import Fleet
-from loadfactor.audit.idleness import Idleness, explain_idle
+from loadfactor.audit.idleness import CAUSES, Idleness, explain_idle
 from loadfactor.audit.integrals import seconds_between
 from loadfactor.audit.outages import Spans, spans_out
 from loadfactor.audit.services import Demand, Flags, ServiceRule, service_flags
@@ -27,7 +28,7 @@ class Record:
     """The facts of one audit.
 
     `is_service[i]` says whether `intervals[i]` belongs to a service. `out` are spans by GPU in which it was
-    unavailable. `demand` is what services needed, None where nobody says.
+    unavailable. `demand` is what services needed, `activity` what telemetry saw GPUs do; None where nobody says.
     """
 
     source: str
@@ -39,9 +40,10 @@ class Record:
     out: Spans
     idleness: Idleness
     demand: Demand | None = None
+    activity: Activity | None = None
     left_out: tuple[LeftOut, ...] = ()
     rows_read: int = 0
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def edges(self) -> Floats:
@@ -65,8 +67,6 @@ class Record:
             name: seconds_between(line.begin[chosen], line.end[chosen], self.edges) / SECONDS_PER_HOUR
             for name, chosen in (("jobs", ~owned), ("services", owned))
         }
-        from loadfactor.audit.idleness import CAUSES
-
         return uses | {cause: self.idleness.seconds[:, at] / SECONDS_PER_HOUR for at, cause in enumerate(CAUSES)}
 
     def hours(self, use: str) -> float:
@@ -85,6 +85,7 @@ def make_record(
     window: Window,
     rule: ServiceRule | None = None,
     demand: Demand | None = None,
+    activity: Activity | None = None,
     outages: Sequence[Outage] = (),
     left_out: tuple[LeftOut, ...] = (),
     rows_read: int = 0,
@@ -103,6 +104,7 @@ def make_record(
         out=out,
         idleness=explain_idle(intervals, timeline, out, fleet, window),
         demand=None if demand is None else demand.cut(window),
+        activity=activity,
         left_out=left_out,
         rows_read=rows_read,
         notes=notes,

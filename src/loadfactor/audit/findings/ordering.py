@@ -36,9 +36,9 @@ def find_ordering(comparison: Comparison | None) -> Finding:
         rule="ordering",
         title="The order of the queue",
         verdict="flagged" if flagged else "fine",
-        sentence=f"In another order the same work on the same GPUs brings {value:+.1f} % value and {points:+.1f} points "
-        f"of utilization ({100 * before.utilization:.1f} % to {100 * after.utilization:.1f} %), against backfill with "
-        "reservation.",
+        sentence=f"In another order the same work on the same GPUs brings {value:+.1f} % value and {points:+.1f} "
+        f"points of utilization ({100 * before.utilization:.1f} % to {100 * after.utilization:.1f} %), against "
+        "backfill with reservation.",
         value=value,
         unit=THRESHOLD.unit,
         threshold=THRESHOLD,
