@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 from loadfactor.audit.finding import Evidence, Finding, Threshold, verdict_of
 from loadfactor.audit.findings.holdings import SHOWN_ROWS, batch_holdings, told
@@ -33,7 +33,8 @@ def find_failures(record: Record) -> Finding:
 
     Cancelled jobs are told apart and do not count: a user may have seen enough.
     """
-    hours, counts = Counter[JobState](), Counter[JobState]()
+    hours: defaultdict[JobState, float] = defaultdict(float)
+    counts = Counter[JobState]()
     for holding in batch_holdings(record):
         hours[holding.interval.state] += holding.gpu_hours
         counts[holding.interval.state] += 1
@@ -52,7 +53,7 @@ def find_failures(record: Record) -> Finding:
             ("ended as", "jobs", "GPU-hours", "% of held"),
             tuple(
                 (state.value, counts[state], round(gpu_hours, 1), round(100 * gpu_hours / held, 1))
-                for state, gpu_hours in hours.most_common()
+                for state, gpu_hours in sorted(hours.items(), key=lambda item: -item[1])
             ),
         ),
         remedy="Let long jobs write checkpoints, test with a short run first, and look at the largest class below.",
@@ -69,7 +70,8 @@ def _sentence(value: float | None, lost: float) -> str:
 
 def find_requeues(record: Record) -> Finding:
     """Return how many jobs were started at least `STORM_STARTS` times in the window, and what they held."""
-    starts, hours, users = Counter[str](), Counter[str](), dict[str, str]()
+    starts, users = Counter[str](), dict[str, str]()
+    hours: defaultdict[str, float] = defaultdict(float)
     for holding in batch_holdings(record):
         starts[holding.interval.id] += 1
         hours[holding.interval.id] += holding.gpu_hours
