@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from loadfactor.errors import InputError
 from loadfactor.sources.slurm.jobs_json import read_slurm_jobs_json
+from loadfactor.sources.slurm.nodes_json import read_slurm_nodes_json
 
 ROOT = Path(__file__).parents[2]
 TRACES = Path(os.environ.get("LOADFACTOR_TRACES", ROOT.parent / "shared" / "traces"))
@@ -90,3 +92,43 @@ def test_the_gpu_seconds_of_an_untracked_accounting_are_told() -> None:
         for path in files("slurmrestd-*/slurmdb-job-gpus-completed.json.gz")
     }
     assert list(found.values()) == [[4 * 30.0], [6 * 30.0], [4 * 30.0]]
+
+
+def node_files() -> list[Path]:
+    return files("slurm*/slurm-node*.json.gz", "slurm*/sinfo*.json.gz")
+
+
+@pytest.mark.parametrize("path", node_files(), ids=short)
+def test_every_node_is_read(path: Path) -> None:
+    if "unfound" in path.name:
+        with pytest.raises(InputError, match="holds no nodes, but Slurm's error: Failure to query node"):
+            read_slurm_nodes_json(text_of(path), path.name)
+        return
+    reading = read_slurm_nodes_json(text_of(path), path.name)
+    raw = json.loads(text_of(path))["nodes"]
+    assert (len(reading.facts), reading.left_out, reading.notes) == (len(raw), (), ())
+    for fact, node in zip(reading.facts, raw, strict=True):
+        assert fact.gpus == sum(int(count) for count in re.findall(r":(\d+)(?=,|\(|$)", node["gres"]))
+        states = node["state"] if isinstance(node["state"], list) else [node["state"].upper()]
+        broken = {"DOWN", "DRAIN"} & set(states)
+        assert fact.available is not bool(broken)
+        changed = node["reason_changed_at"]
+        since = changed["number"] if isinstance(changed, dict) else changed
+        assert fact.unavailable_since == ((since or None) if broken else None)
+
+
+def test_gpus_of_the_nodes_in_sum() -> None:
+    held = {
+        short(path): sum(node.gpus for node in read_slurm_nodes_json(text_of(path), path.name).facts)
+        for path in files("slurmrestd-*/slurm-nodes.json.gz")
+    }
+    assert list(held.values()) == [0, 12, 16]
+
+
+def test_the_other_documents_of_slurm_are_refused_by_name() -> None:
+    others = files("slurmrestd-*/slurm-[apqr]*.json.gz", "slurmrestd-*/slurmdb-associations.json.gz")
+    assert len(others) == 18
+    for path in others:
+        for reader in (read_slurm_jobs_json, read_slurm_nodes_json):
+            with pytest.raises(InputError, match=r"looks like another document of Slurm in JSON; expected"):
+                reader(text_of(path), path.name)

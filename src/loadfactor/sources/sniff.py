@@ -18,7 +18,9 @@ _HEAD_CHARACTERS = 20_000
 _SAMPLE = re.compile(r"[A-Za-z_:][\w:]*\s*(\{.*\})?\s+[-+]?(\d[\d.eE+-]*|NaN|Inf)(\s+-?\d+)?\s*")
 _SHORT_CLUSTER = re.compile(r"\d{1,6}x\d{1,6}(:[^\s,|]+)?(\s*,\s*\d{1,6}x\d{1,6}(:[^\s,|]+)?)*")
 _XID = re.compile(r"NVRM: Xid \(")
-_OPENAPI = re.compile(r'"(openapi/\w+|data_parser/[\w.]+)"')
+_JOBS = re.compile(r'"jobs"\s*:\s*\[')
+_NODES = re.compile(r'"(nodes|sinfo)"\s*:\s*\[')
+_OPENAPI = re.compile(r'"(openapi\\?/[\w.]+|data_parser\\?/[\w.]+)"')
 
 
 def is_json(text: str) -> bool:
@@ -28,18 +30,20 @@ def is_json(text: str) -> bool:
 
 def is_slurm_jobs_json(text: str) -> bool:
     """Return whether it looks like the jobs of `sacct --json`, `squeue --json` or slurmrestd."""
-    return is_json(text) and '"jobs"' in text and ('"job_id"' in text or _OPENAPI.search(text) is not None)
+    return (
+        is_json(text) and _JOBS.search(text) is not None and ('"job_id"' in text or _OPENAPI.search(text) is not None)
+    )
 
 
 def is_slurm_nodes_json(text: str) -> bool:
     """Return whether it looks like the nodes of `sinfo --json`, `scontrol show node --json` or slurmrestd."""
     known = '"gres_used"' in text or '"slurmd_start_time"' in text or _OPENAPI.search(text) is not None
-    return is_json(text) and ('"nodes"' in text or '"sinfo"' in text) and not is_slurm_jobs_json(text) and known
+    return is_json(text) and _NODES.search(text) is not None and not is_slurm_jobs_json(text) and known
 
 
 def is_slurm_json(text: str) -> bool:
     """Return whether it looks like any document of Slurm's REST interface, such as partitions or accounts."""
-    return is_json(text) and _OPENAPI.search(text.replace("\\/", "/")) is not None
+    return is_json(text) and _OPENAPI.search(text) is not None
 
 
 def is_scontrol_nodes(text: str) -> bool:

@@ -12,6 +12,7 @@ from loadfactor.sources.items import Item, decode_json, moment_of
 from loadfactor.sources.slurm.cells import UnreadableCell
 from loadfactor.sources.slurm.durations import NOT_SET
 from loadfactor.sources.slurm.states import parse_state
+from loadfactor.sources.sniff import refuse
 
 Parsed = TypeVar("Parsed")
 
@@ -22,21 +23,20 @@ _MOST_QUOTED = 3
 _BASE_STATES = frozenset(JobState) - {JobState.REQUEUED, JobState.UNKNOWN}
 
 
-def list_of(text: str, name: str, key: str, expected: str) -> tuple[Item, list[Any], tuple[str, ...]]:
-    """Return a document, its list `key` and notes on what Slurm itself reports as wrong.
+def list_of(text: str, name: str, keys: Sequence[str], expected: str) -> tuple[str, list[Any], tuple[str, ...]]:
+    """Return which of `keys` the document has, the list there, and notes on what Slurm itself reports as wrong.
 
     Raises `InputError` where the text is no such document, or one in which Slurm answers with errors alone.
     """
-    from loadfactor.sources.sniff import refuse
-
     document = decode_json(text, name, expected)
     errors = _messages(document, "errors")
+    key = document.first(*keys)
     if not document.has(key) and errors:
         raise InputError.of(name, f"holds no {key}, but Slurm's error: {errors[0]}", "ask Slurm again")
     if not isinstance(document.fields.get(key), list):
         refuse(text, name, expected)
     notes = [f"{name}: Slurm reports an error: {error}" for error in errors]
-    return document, document.list(key), tuple(notes[:_MOST_QUOTED])
+    return key, document.list(key), tuple(notes[:_MOST_QUOTED])
 
 
 def api_number(item: Item, key: str) -> float | None:

@@ -23,7 +23,7 @@ def read_slurm_jobs_json(text: str, name: str = "jobs.json") -> Reading[JobInter
     requested. A start or an end that is only planned is not set. A job that cannot be read is left out, with the
     GPU-seconds that it may have been.
     """
-    _, entries, notes = list_of(text, name, "jobs", EXPECTED)
+    _, entries, notes = list_of(text, name, ("jobs",), EXPECTED)
     read: list[JobInterval] = []
     left_out: list[LeftOut] = []
     restarts: list[int] = []
