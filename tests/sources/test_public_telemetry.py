@@ -14,6 +14,9 @@ import pytest
 from loadfactor.errors import InputError
 from loadfactor.sources.slurm.jobs_json import read_slurm_jobs_json
 from loadfactor.sources.slurm.nodes_json import read_slurm_nodes_json
+from loadfactor.sources.telemetry.dcgm import Scrape, read_dcgm_scrapes
+from loadfactor.sources.telemetry.kernel_log import read_xid_log
+from loadfactor.sources.telemetry.metrics import METRICS
 
 ROOT = Path(__file__).parents[2]
 TRACES = Path(os.environ.get("LOADFACTOR_TRACES", ROOT.parent / "shared" / "traces"))
@@ -132,3 +135,25 @@ def test_the_other_documents_of_slurm_are_refused_by_name() -> None:
         for reader in (read_slurm_jobs_json, read_slurm_nodes_json):
             with pytest.raises(InputError, match=r"looks like another document of Slurm in JSON; expected"):
                 reader(text_of(path), path.name)
+
+
+def test_a_real_scrape_of_two_hosts() -> None:
+    text = text_of(TELEMETRY / "dcgm_exporter_datadog_t4.prom.gz")
+    telemetry = read_dcgm_scrapes([Scrape(text, "t4.prom", 1000.0)])
+    columns = ("host", "gpu", "model", "utilization", "utilization_of", "memory_used_mib", "memory_free_mib")
+    assert telemetry.samples.select(*columns, "power_watts", "energy_joules", "xid").rows() == [
+        ("424773df46e0", 0, "Tesla T4", 0.0, "device", 0.0, 15109.0, 8.969, 128996.013, 0)
+    ]
+    assert (telemetry.samples_read, telemetry.left_out, telemetry.notes) == (6, (), ())
+
+
+def test_every_metric_that_is_read_is_one_of_dcgms() -> None:
+    names = text_of(TELEMETRY / "dcgm_field_names_623.txt.gz").split()
+    assert set(METRICS) <= set(names)
+
+
+def test_a_real_kernel_log() -> None:
+    reading = read_xid_log(text_of(TELEMETRY / "dmesg_xid119_h100.log.gz"), "dmesg.log", "UTC")
+    assert [fact.line for fact in reading.facts] == [3, 38, 40, 42, 43]
+    assert [fact.time for fact in reading.facts] == [1740327858 + after for after in (0, 6, 12, 174, 355)]
+    assert {(fact.number, fact.uuid) for fact in reading.facts} == {(119, "GPU-509665ad-b600-ac93-3616-d754b23d636d")}

@@ -15,7 +15,7 @@ from loadfactor.errors import InputError
 
 _HEAD_LINES = 40
 _HEAD_CHARACTERS = 20_000
-_SAMPLE = re.compile(r"[A-Za-z_:][\w:]*\s*(\{.*\})?\s+[-+]?(\d[\d.eE+-]*|NaN|Inf)(\s+-?\d+)?\s*")
+_SAMPLE = re.compile(r"[A-Za-z_:][\w:]*\s*(\{.*\})?\s+[-+]?(\d[\d.eE+-]*|(?i:nan|inf))(\s+-?\d+)?\s*")
 _SHORT_CLUSTER = re.compile(r"\d{1,6}x\d{1,6}(:[^\s,|]+)?(\s*,\s*\d{1,6}x\d{1,6}(:[^\s,|]+)?)*")
 _XID = re.compile(r"NVRM: Xid \(")
 _JOBS = re.compile(r'"jobs"\s*:\s*\[')
