@@ -50,8 +50,9 @@ class JobInterval(Struct, frozen=True, kw_only=True, gc=False):
 
     `row` is the line of the text, or the position in the list of a JSON document. `count` is how many jobs the row
     stands for: more than one only for the waiting tasks of an array. `gpus` are those that it held (0 where it never
-    started), `gpus_requested` those it asked for. `ended` is None while it runs. `limit_seconds` is infinite where the
-    limit is off. `node_gpus` names the nodes in their order, where they are known.
+    started), `gpus_requested` those it asked for; `gpu_share` is what it holds of each: less than 1 where jobs share a
+    GPU or it is cut into slices, None where that is not known. `ended` is None while it runs. `limit_seconds` is
+    infinite where the limit is off. `node_gpus` names the nodes in their order, where they are known.
     """
 
     row: int
@@ -72,6 +73,7 @@ class JobInterval(Struct, frozen=True, kw_only=True, gc=False):
     limit_seconds: float | None = None
     gpus: int = 0
     gpus_requested: int = 0
+    gpu_share: float | None = 1.0
     gpu_type: str | None = None
     node_count: int | None = None
     node_gpus: tuple[NodeGpus, ...] = ()

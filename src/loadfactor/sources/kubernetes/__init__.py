@@ -1,0 +1,1 @@
+"""What Kubernetes says about pods and nodes: its objects in JSON, and kube-state-metrics over time."""
