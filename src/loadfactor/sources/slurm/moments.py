@@ -23,7 +23,6 @@ _FIRST_YEAR = 1971
 _MINUTES = {f"{minute:02}": minute * SECONDS_PER_MINUTE for minute in range(60)}
 _SECONDS = {f"{second:02}": second for second in range(60)}
 _HOUR, _WHOLE = len("2026-03-29T02"), len("2026-03-29T02:30:00")
-_IRREGULAR = float("nan")
 _REMEDY = "write it as 2026-03-29T02:30:00, with or without an offset, or in seconds since 1970"
 
 
@@ -31,26 +30,27 @@ class LocalClock:
     """Reads moments by the clock of `zone`; the hours of a log repeat, so each is looked up once.
 
     A local time that clocks showed twice, because they were put back, is the earlier of the two; `later_by` says how
-    much later the other is. One that they skipped is refused: it tells that the log is of another zone.
+    much later the other is. One that they skipped is refused: it tells that the log is of another zone. `irregular` are
+    the hours met so far, as the log writes them, in which that may happen.
     """
 
     def __init__(self, zone: Zone) -> None:
         self.zone = zone
         self._hours: dict[str, float] = {}
+        self.irregular: set[str] = set()
 
     def seconds(self, text: str) -> float | None:
         """Return `text` in seconds since 1970 (UTC), None where it says nothing; raise `UnreadableCell` otherwise."""
         if len(text) == _WHOLE and text[13] == ":" == text[16]:
             hour = self._hours.get(text[:_HOUR])
             minutes, seconds = _MINUTES.get(text[14:16]), _SECONDS.get(text[17:])
-            if hour is not None and hour == hour and minutes is not None and seconds is not None:  # noqa: PLR0124 - nan
+            if hour is not None and minutes is not None and seconds is not None:
                 return hour + minutes + seconds
         return self._slowly(text)
 
     def later_by(self, text: str) -> float:
         """Return by how many seconds the second reading of a local time is later; 0 where it came once only."""
-        hour = self._hours.get(text[:_HOUR])
-        if hour is None or hour == hour:  # noqa: PLR0124 - nan marks an irregular hour
+        if text[:_HOUR] not in self.irregular:
             return 0.0
         local, offset = _split(text) or (None, None)
         return 0.0 if local is None or offset else max(0.0, _step_back(local.replace(tzinfo=self.zone)))
@@ -81,8 +81,10 @@ class LocalClock:
         first = local.replace(minute=0, second=0, microsecond=0, tzinfo=self.zone)
         last = first.replace(minute=59, second=59)
         even = last.timestamp() - first.timestamp() == SECONDS_PER_HOUR - 1
-        regular = even and not _step_back(first) and not _step_back(last)
-        self._hours[hour] = first.timestamp() if regular else _IRREGULAR
+        if even and not _step_back(first) and not _step_back(last):
+            self._hours[hour] = first.timestamp()
+        else:
+            self.irregular.add(hour)
 
 
 def _step_back(moment: datetime) -> float:

@@ -59,19 +59,17 @@ class Opened:
             if b"\0" in line:
                 raise InputError.of(f"{self.name}:{number}", "holds a NUL byte: it is no text", EXPECTED)
             self.line, self.cut = number, not line.endswith(b"\n")
-            yield self._decoded(line).rstrip("\r\n")
+            try:
+                text = line.decode()
+            except UnicodeDecodeError:
+                self.latin_lines += 1
+                text = line.decode("latin-1")
+            yield text.rstrip("\r\n")
 
     @property
     def share(self) -> float:
         """The share of the bytes that have been read, 0 to 1."""
         return min(1.0, self.raw.tell() / self.size) if self.size else 1.0
-
-    def _decoded(self, line: bytes) -> str:
-        try:
-            return line.decode("utf-8")
-        except UnicodeDecodeError:
-            self.latin_lines += 1
-            return line.decode("latin-1")
 
 
 EXPECTED = "give the text that `sacct -P` prints: a header line, then one job a line, cells separated by |"

@@ -98,7 +98,8 @@ class _LogReader:
     def _records(self, log: Opened) -> Iterator[tuple[int, str]]:
         """Yield the lines that hold a row: not the header, which comes again where logs were put together."""
         header = self.header
-        return ((line, text) for line, text in enumerate(log.lines(), start=1) if text.strip() and text != header)
+        lines = enumerate(log.lines(), start=1)
+        return ((line, text) for line, text in lines if text and text != header and not text.isspace())
 
     def _read_line(self, line: int, text: str) -> None:
         cells = self.columns.split(text)
