@@ -16,7 +16,6 @@ from loadfactor.sources.slurm.gpus import Gpus, is_slice
 from loadfactor.sources.slurm.gres import parse_gres
 from loadfactor.sources.slurm.hostlists import expand_hosts
 from loadfactor.sources.slurm.memory import parse_memory
-from loadfactor.sources.slurm.moments import LocalClock
 from loadfactor.sources.slurm.states import parse_state
 from loadfactor.sources.slurm.stays import StayReader
 from loadfactor.sources.slurm.tres import parse_tres
@@ -47,13 +46,14 @@ _OTHER_READERS: dict[str, Callable[[str], object]] = {
 class RowReader:
     """Turns cells into intervals; `seen` counts what a report should tell about the whole log, by its sentence."""
 
-    def __init__(self, columns: Columns, clock: LocalClock, seen: Counter[str]) -> None:
-        self._columns, self._clock, self._seen = columns, clock, seen
+    def __init__(self, columns: Columns, stays: StayReader, seen: Counter[str]) -> None:
+        self._columns, self._stays, self._seen = columns, stays, seen
+        self._clock = stays.clock
+        self._has_ends = "end" in columns.known
         self._states_held = bool({"held_tres", "held_gres"} & columns.known)
         self._states_a_state = "state" in columns.known
         self._texts = Texts()
-        self._details = DetailReader(columns, clock, seen)
-        self._stays = StayReader(clock, seen, has_ends="end" in columns.known)
+        self._details = DetailReader(columns, stays.clock, seen)
 
     def gpus(self, cells: Cells) -> tuple[Gpus, Gpus]:
         """Return the GPUs that the row says were held, and those that were asked for; raise `UnreadableCell`."""
@@ -74,7 +74,7 @@ class RowReader:
         if started is not None and started == ended and self._never_started(state, cells, held):
             started = None
         if started is not None and ended is None:
-            ended = self._stays.end_from_elapsed(cells, state, started)
+            ended = self._stays.end_from_elapsed(cells, state, started, self._has_ends)
         gpus = held.count if started is not None else 0
         details, texts = self._details.read(cells, submitted), self._texts
         self._note(cells, state, held, wanted, started)

@@ -16,6 +16,7 @@ from loadfactor.sources.slurm.moments import LocalClock, Zone
 from loadfactor.sources.slurm.opening import EXPECTED, Opened, opened
 from loadfactor.sources.slurm.repeats import without_repeats
 from loadfactor.sources.slurm.rows import RowReader
+from loadfactor.sources.slurm.stays import StayReader
 
 Progress = Callable[[int, float], None]
 """Is told, now and then, the rows read so far and the share of the file that they are (0 to 1)."""
@@ -61,9 +62,9 @@ class _LogReader:
 
     def __init__(self, name: str, columns: Columns, clock: LocalClock, header: str | None) -> None:
         self.name, self.columns, self.header = name, columns, header
-        self.clock = clock
         self.seen: Counter[str] = Counter()
-        self.rows = RowReader(columns, clock, self.seen)
+        self.stays = StayReader(clock, self.seen)
+        self.rows = RowReader(columns, self.stays, self.seen)
         self.facts: list[JobInterval] = []
         self.left_out: list[LeftOut] = []
         self.rows_read = self.without_gpus = self.steps = self.split = 0
@@ -93,6 +94,7 @@ class _LogReader:
             notes=tuple(self._notes(log, facts, window)),
             rows_without_gpus=self.without_gpus,
             rows_of_steps=self.steps,
+            written_at=self.stays.written_at,
         )
 
     def _records(self, log: Opened) -> Iterator[tuple[int, str]]:
@@ -120,7 +122,7 @@ class _LogReader:
         self.rows_read -= 1
         self.seen["header lines name other columns than those before them, and are followed"] += 1
         self.columns = checked(found, f"{self.name}:{line}")
-        self.rows = RowReader(found, self.clock, self.seen)
+        self.rows = RowReader(found, self.stays, self.seen)
         return True
 
     def _read_row(self, line: int, cells: Cells) -> None:

@@ -18,17 +18,21 @@ _NO_END = "ended jobs without an end: it is taken from their run time"
 
 
 class StayReader:
-    """Reads the moments of a row; `seen` counts what a report should tell about the whole log."""
+    """Reads the moments of a row; `seen` counts what a report should tell about the whole log.
 
-    def __init__(self, clock: LocalClock, seen: Counter[str], *, has_ends: bool) -> None:
-        self._clock, self._seen, self._has_ends = clock, seen, has_ends
+    `written_at` is the latest moment at which a job still ran: about when the log was written, None if none tells.
+    """
+
+    def __init__(self, clock: LocalClock, seen: Counter[str]) -> None:
+        self.clock, self._seen = clock, seen
+        self.written_at: float | None = None
 
     def moments(self, cells: Cells) -> tuple[float | None, float | None, float | None]:
         """Return submission, start and end; where clocks were put back, as they fit together.
 
         Raises `UnreadableCell` where one of them cannot be read.
         """
-        seconds, irregular = self._clock.seconds, self._clock.irregular
+        seconds, irregular = self.clock.seconds, self.clock.irregular
         submitted, started, ended = seconds(cells.submit), seconds(cells.start), seconds(cells.end)
         if started is None:
             return submitted, started, ended
@@ -41,12 +45,20 @@ class StayReader:
                 self._seen[_DIFFERS] += 1
         return submitted, started, ended
 
-    def end_from_elapsed(self, cells: Cells, state: JobState, started: float) -> float | None:
-        """Return the end of a job that has ended without saying when, from its start and its run time."""
-        elapsed = None if is_active(state) else parse_elapsed(cells.elapsed)
-        if elapsed is None or (elapsed == 0 and self._has_ends):
+    def end_from_elapsed(self, cells: Cells, state: JobState, started: float, has_ends: bool) -> float | None:
+        """Return the end of a job that has ended without saying when, from its start and its run time.
+
+        `has_ends` is whether the log has a column for ends. The run time of a job that runs tells when the log was
+        written.
+        """
+        elapsed = parse_elapsed(cells.elapsed)
+        if is_active(state):
+            if state is JobState.RUNNING and elapsed is not None:
+                self.written_at = max(self.written_at or 0.0, started + elapsed)
             return None
-        if self._has_ends:
+        if elapsed is None or (elapsed == 0 and has_ends):
+            return None
+        if has_ends:
             self._seen[_NO_END] += 1
         return started + elapsed
 
@@ -54,8 +66,8 @@ class StayReader:
         self, cells: Cells, submitted: float | None, started: float, ended: float | None
     ) -> tuple[float, float | None]:
         """Return the readings of start and end that fit the run time, or the first that are in order."""
-        starts = _readings(started, self._clock.later_by(cells.start))
-        ends = [None] if ended is None else _readings(ended, self._clock.later_by(cells.end))
+        starts = _readings(started, self.clock.later_by(cells.start))
+        ends = [None] if ended is None else _readings(ended, self.clock.later_by(cells.end))
         pairs = [(start, end) for start in starts for end in ends]
         if len(pairs) == 1:
             return started, ended
