@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from loadfactor.errors import Fault
-from loadfactor.sources.facts import JobInterval, Reading
+from loadfactor.sources.facts import JobInterval, JobState, LeftOut, Reading
 from loadfactor.sources.tables import LINE
 
 _SCHEMA = {
@@ -82,3 +82,54 @@ def _row(interval: JobInterval, written_at: float | None) -> tuple[object, ...]:
         None,
         runs and ended is not None,
     )
+
+
+def intervals_of_log(log: JobLog, name: str) -> Reading[JobInterval]:
+    """Return the jobs of a log that is no scheduler's accounting (a public trace, say) as intervals.
+
+    Where the log does not say when a job started, it is taken to have started when it was submitted; a note says how
+    many. A job without a run time is left out. A fraction of a GPU counts as one that is shared.
+    """
+    facts, left_out, assumed = [], [LeftOut(fault) for fault in log.bad_rows], 0
+    columns = (
+        LINE,
+        "id",
+        "user",
+        "name",
+        "account",
+        "submit_s",
+        "start_s",
+        "duration_s",
+        "limit_s",
+        "gpus",
+        "priority",
+    )
+    for row, job_id, user, title, account, submit, start, duration, limit, gpus, priority in log.frame.select(
+        columns
+    ).iter_rows():
+        if duration is None:
+            fault = Fault(f"{name}:{row}", f"job {job_id}: states no run time", "add it, or drop the row")
+            left_out.append(LeftOut(fault))
+            continue
+        assumed += start is None
+        begin = submit if start is None else start
+        facts.append(
+            JobInterval(
+                row=row,
+                id=job_id,
+                state=JobState.COMPLETED,
+                name=title,
+                user=user,
+                account=account,
+                priority=priority,
+                submitted=submit,
+                started=begin,
+                ended=begin + duration,
+                limit_seconds=limit,
+                gpus=math.ceil(gpus),
+                gpus_requested=math.ceil(gpus),
+                gpu_share=min(1.0, gpus) if gpus else 1.0,
+            )
+        )
+    note = f"{name}: {assumed} jobs state no start, and are taken to have started when they were submitted"
+    return Reading(name, facts, log.rows_read, tuple(left_out), (note,) if assumed else ())
