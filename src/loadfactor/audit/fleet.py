@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from loadfactor.audit.window import Window
 from loadfactor.errors import InputError
@@ -66,6 +67,15 @@ def gathered_fleet(intervals: Sequence[JobInterval], window: Window) -> Fleet:
 
     Raises `InputError` where the log names none: nothing then says how many GPUs there are.
     """
+    nodes = nodes_in_use(intervals, window)
+    if not nodes:
+        remedy = "say what there is, as in --nodes 16x8:H100-80GB, or give the scheduler's list of nodes"
+        raise InputError.of("nodes", "the log names no node, so nothing says how many GPUs there are", remedy)
+    return Fleet(nodes, stated=False)
+
+
+def nodes_in_use(intervals: Sequence[JobInterval], window: Window) -> tuple[NodeFact, ...]:
+    """Return the nodes that the log names, each with the most GPUs that jobs held on it at one moment."""
     changes: dict[str, list[tuple[float, int]]] = defaultdict(list)
     highest: dict[str, int] = defaultdict(int)
     for interval in intervals:
@@ -75,12 +85,22 @@ def gathered_fleet(intervals: Sequence[JobInterval], window: Window) -> Fleet:
             changes[share.node] += [(interval.started, share.gpus or 0)]
             changes[share.node] += [(window.end if interval.ended is None else interval.ended, -(share.gpus or 0))]
             highest[share.node] = max([highest[share.node], *(index + 1 for index in share.indices)])
-    if not changes:
-        remedy = "say what there is, as in --nodes 16x8:H100-80GB, or give the scheduler's list of nodes"
-        raise InputError.of("nodes", "the log names no node, so nothing says how many GPUs there are", remedy)
     counted = {name: max(highest[name], _most_at_once(of_node)) for name, of_node in changes.items()}
-    nodes = (NodeFact(name=name, gpus=gpus) for name, gpus in sorted(counted.items()) if gpus)
-    return Fleet(tuple(nodes), stated=False)
+    return tuple(NodeFact(name=name, gpus=gpus) for name, gpus in sorted(counted.items()) if gpus)
+
+
+def named_like(fleet: Fleet, in_use: Sequence[NodeFact]) -> Fleet:
+    """Return `fleet`, whose nodes only have numbers for names, with the names that the log has for its nodes.
+
+    The largest nodes take the names of those that held most; nodes that the log never names keep their numbers.
+    """
+    names = iter(sorted(in_use, key=lambda node: (-node.gpus, node.name)))
+    largest = sorted(range(len(fleet.nodes)), key=lambda number: -fleet.nodes[number].gpus)
+    renamed = dict(zip(largest, (node.name for node in names), strict=False))
+    nodes = (
+        replace(node, name=renamed.get(number, f"(unnamed {number + 1})")) for number, node in enumerate(fleet.nodes)
+    )
+    return Fleet(tuple(nodes), fleet.stated)
 
 
 def _most_at_once(changes: list[tuple[float, int]]) -> int:

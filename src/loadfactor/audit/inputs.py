@@ -147,6 +147,13 @@ def _read_jobs(
         refuse(text, file.name, JOBS_EXPECTED)
 
 
+def needs_zone(file: Path, form: JobFormat | None) -> bool:
+    """Return whether a log states local times, so that nothing can be read without their zone."""
+    if form is not None and form.reader == "table":
+        return False
+    return not is_json(_head(file))
+
+
 def _read_nodes(nodes: str, zone: Zone, found: _Gathering) -> None:
     if is_short_cluster(nodes):
         found.machines(read_short_cluster(nodes, "--nodes"))

@@ -107,5 +107,20 @@ def make_record(
         activity=activity,
         left_out=left_out,
         rows_read=rows_read,
-        notes=notes,
+        notes=(*notes, *_layout_notes(timeline)),
     )
+
+
+def _layout_notes(timeline: Timeline) -> list[str]:
+    """Return what the layout could not place, in words."""
+    notes = []
+    if timeline.unknown_nodes:
+        names = ", ".join(timeline.unknown_nodes[:3]) + (", ..." if len(timeline.unknown_nodes) > 3 else "")
+        hours = timeline.homeless_seconds / SECONDS_PER_HOUR
+        notes.append(f"{hours:,.0f} GPU-hours ran on nodes that --nodes does not have ({names}), and count nowhere")
+    if timeline.crowded_seconds:
+        hours = timeline.crowded_seconds / SECONDS_PER_HOUR
+        notes.append(f"{hours:,.1f} GPU-hours of jobs found their GPUs held already (shared cards, or too few nodes)")
+    if timeline.by_packing:
+        notes.append(f"{timeline.by_packing:,} jobs name no node: they are laid out where they fit best")
+    return notes

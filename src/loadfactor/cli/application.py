@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from loadfactor.cli.allocate import allocate
+from loadfactor.cli.audit import audit
 from loadfactor.cli.bench import bench
 from loadfactor.cli.check import check
 from loadfactor.cli.compare import compare
@@ -18,7 +19,7 @@ from loadfactor.cli.schema import schema
 from loadfactor.cli.sweep import sweep
 from loadfactor.cli.worth import worth
 
-COMMANDS = (allocate, bench, check, compare, explain, problem, policies, replay, schema, sweep, worth)
+COMMANDS = (allocate, audit, bench, check, compare, explain, problem, policies, replay, schema, sweep, worth)
 
 
 def application() -> typer.Typer:

@@ -20,7 +20,7 @@ def find_buying(record: Record, comparison: Comparison | None) -> Finding:
             rule="buying",
             title="Buy or schedule",
             verdict="unknown",
-            sentence="Nothing can be said of buying: no job of the window can be replayed.",
+            sentence="Nothing can be said of buying: nothing was replayed.",
         )
     answer = _answer(comparison)
     needed = gpu_hours_of(comparison.workload) / record.window.hours

@@ -26,7 +26,7 @@ def find_ordering(comparison: Comparison | None) -> Finding:
             rule="ordering",
             title="The order of the queue",
             verdict="unknown",
-            sentence="No job of the window can be replayed: none has a start and an end.",
+            sentence="Nothing was replayed: replays are off, or no job of the window has both a start and an end.",
             threshold=THRESHOLD,
         )
     value, points = gains(comparison.leading)
