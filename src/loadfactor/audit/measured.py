@@ -1,12 +1,16 @@
-"""Telemetry as activity of the fleet's GPUs: samples become spans, slices of a GPU become shares of it."""
+"""Telemetry as activity and power of the fleet's GPUs: samples become spans, slices of a GPU shares of it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from loadfactor.audit.activity import Activity
 from loadfactor.audit.fleet import Fleet
+from loadfactor.audit.power import Power
 from loadfactor.audit.window import Window
 from loadfactor.sources.kubernetes.requests import share_of_slice
 from loadfactor.sources.telemetry.samples import Telemetry
@@ -15,33 +19,62 @@ LONGEST_SPAN_STEPS = 3
 """A sample speaks for the time until the next one, for at most so many times the usual distance of two samples."""
 
 
-def activity_of(telemetry: Telemetry, fleet: Fleet, window: Window) -> tuple[Activity, tuple[str, ...]]:
-    """Return what telemetry says of the fleet's GPUs within the window, and notes on what could not be used.
+def measured(telemetry: Telemetry, fleet: Fleet, window: Window) -> tuple[Activity, Power, tuple[str, ...]]:
+    """Return what the fleet's GPUs did and drew within the window, and notes on what could not be used.
 
     A host is the node of its name, with or without a domain. A GPU that is cut into slices is as active as its slices
-    together, each by its share of the GPU; a slice whose size is not known counts as the whole.
+    together, each by its share of the GPU; a slice whose size is not known counts as the whole. Power is what the
+    energy counter grew by, where there is one, else the power that was drawn at the sample.
     """
-    frame = telemetry.samples.filter(pl.col("utilization").is_not_null() & pl.col("gpu").is_not_null())
+    frame = telemetry.samples.filter(pl.col("gpu").is_not_null())
     numbered, strangers = _numbered(frame, fleet)
     notes = [f"telemetry of {name} is not used: the fleet has no such node" for name in strangers[:5]]
-    by_gpu = (
-        numbered.with_columns(share=pl.col("utilization") * pl.col("slice_profile").map_elements(_part, pl.Float64))
-        .with_columns(share=pl.coalesce("share", "utilization"))
+    spans = _spans(_by_gpu(numbered), window)
+    known = spans.filter(pl.col("share").is_not_null())
+    drew = spans.filter(pl.col("watts").is_not_null())
+    activity = Activity(*_arrays(known, "number", "begin", "end", "share"))
+    power = Power(*_arrays(drew, "number", "begin", "end", "watts", "share"))
+    return activity, power, (*telemetry.notes, *notes)
+
+
+def _by_gpu(numbered: pl.DataFrame) -> pl.DataFrame:
+    """Return one row for every GPU and moment, by both: its activity, and the watts that it drew."""
+    part = pl.col("slice_profile").map_elements(_part, pl.Float64).fill_null(1.0)
+    any_known = pl.col("part").is_not_null().any()
+    energy = pl.col("energy_joules").max()
+    return (
+        numbered.with_columns(part=pl.col("utilization") * part)
         .group_by("number", "time", maintain_order=True)
-        .agg(pl.col("share").sum().clip(0.0, 1.0))
+        .agg(
+            share=pl.when(any_known).then(pl.col("part").sum().clip(0.0, 1.0)),
+            power=pl.col("power_watts").max(),
+            energy=energy,
+        )
         .sort("number", "time")
     )
-    spans = by_gpu.with_columns(apart=pl.col("time").shift(-1).over("number") - pl.col("time"))
+
+
+def _spans(by_gpu: pl.DataFrame, window: Window) -> pl.DataFrame:
+    """Return the samples as spans to the next one, at most LONGEST_SPAN_STEPS usual distances long, cut to the window."""
+    apart = pl.col("time").shift(-1).over("number") - pl.col("time")
+    grown = pl.col("energy").shift(-1).over("number") - pl.col("energy")
+    spans = by_gpu.with_columns(apart=apart, grown=grown)
     usual = spans["apart"].median()
-    longest = LONGEST_SPAN_STEPS * float(usual) if isinstance(usual, int | float) else 0.0
-    spans = spans.with_columns(apart=pl.col("apart").fill_null(longest / LONGEST_SPAN_STEPS).clip(0.0, longest))
-    begin = np.maximum(spans["time"].to_numpy(), window.begin)
-    end = np.minimum((spans["time"] + spans["apart"]).to_numpy(), window.end)
-    kept = end > begin
-    activity = Activity(
-        spans["number"].to_numpy()[kept], begin[kept], end[kept], spans["share"].to_numpy().astype(np.float64)[kept]
-    )
-    return activity, (*telemetry.notes, *notes)
+    step = float(usual) if isinstance(usual, int | float) else 0.0
+    spans = spans.with_columns(pl.col("apart").fill_null(step).clip(0.0, LONGEST_SPAN_STEPS * step).alias("length"))
+    by_counter = pl.when(pl.col("grown") >= 0).then(pl.col("grown") / pl.col("apart"))
+    return spans.with_columns(
+        watts=pl.coalesce(by_counter, "power"),
+        begin=pl.col("time").clip(lower_bound=window.begin),
+        end=(pl.col("time") + pl.col("length")).clip(upper_bound=window.end),
+    ).filter(pl.col("end") > pl.col("begin"))
+
+
+def _arrays(spans: pl.DataFrame, *columns: str) -> list[npt.NDArray[Any]]:
+    return [
+        spans[column].fill_null(np.nan).to_numpy() if column == "share" else spans[column].to_numpy()
+        for column in columns
+    ]
 
 
 def _part(profile: str) -> float:

@@ -14,6 +14,7 @@ from loadfactor.audit.fleet import Fleet
 from loadfactor.audit.idleness import CAUSES, Idleness, explain_idle
 from loadfactor.audit.integrals import seconds_between
 from loadfactor.audit.outages import Spans, spans_out
+from loadfactor.audit.power import Power
 from loadfactor.audit.services import Demand, Flags, ServiceRule, service_flags
 from loadfactor.audit.timeline import Timeline, lay_out
 from loadfactor.audit.window import Window
@@ -28,7 +29,8 @@ class Record:
     """The facts of one audit.
 
     `is_service[i]` says whether `intervals[i]` belongs to a service. `out` are spans by GPU in which it was
-    unavailable. `demand` is what services needed, `activity` what telemetry saw GPUs do; None where nobody says.
+    unavailable. `demand` is what services needed, `activity` what telemetry saw GPUs do and `power` what they drew; None
+    where nobody says.
     """
 
     source: str
@@ -41,6 +43,7 @@ class Record:
     idleness: Idleness
     demand: Demand | None = None
     activity: Activity | None = None
+    power: Power | None = None
     left_out: tuple[LeftOut, ...] = ()
     rows_read: int = 0
     notes: tuple[str, ...] = ()
@@ -86,6 +89,7 @@ def make_record(
     rule: ServiceRule | None = None,
     demand: Demand | None = None,
     activity: Activity | None = None,
+    power: Power | None = None,
     outages: Sequence[Outage] = (),
     left_out: tuple[LeftOut, ...] = (),
     rows_read: int = 0,
@@ -105,6 +109,7 @@ def make_record(
         idleness=explain_idle(intervals, timeline, out, fleet, window),
         demand=None if demand is None else demand.cut(window),
         activity=activity,
+        power=power,
         left_out=left_out,
         rows_read=rows_read,
         notes=(*notes, *_layout_notes(timeline)),

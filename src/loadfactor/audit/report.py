@@ -15,8 +15,10 @@ from loadfactor.audit.costs import Costs
 from loadfactor.audit.finding import Finding
 from loadfactor.audit.findings.blocks import find_blocks
 from loadfactor.audit.findings.buying import find_buying
+from loadfactor.audit.findings.energy import Intensity, find_energy
 from loadfactor.audit.findings.failures import find_failures, find_requeues
 from loadfactor.audit.findings.fragmentation import find_fragmentation
+from loadfactor.audit.findings.idle_jobs import find_idle_jobs
 from loadfactor.audit.findings.limits import find_limits
 from loadfactor.audit.findings.ordering import find_ordering
 from loadfactor.audit.findings.reservation import find_reservation
@@ -171,7 +173,11 @@ _TAXES = {
 
 
 def audit(
-    record: Record, costs: Costs | None = None, replays: bool = True, progress: Progress | None = None
+    record: Record,
+    costs: Costs | None = None,
+    replays: bool = True,
+    progress: Progress | None = None,
+    intensity: Intensity | None = None,
 ) -> AuditReport:
     """Return every finding about `record`; without `replays` nothing is said of order and of buying.
 
@@ -189,6 +195,8 @@ def audit(
         find_spread(record),
         find_failures(record),
         find_requeues(record),
+        find_idle_jobs(record),
+        find_energy(record, intensity),
         find_buying(record, comparison),
     )
     return AuditReport(record, findings, comparison, costs or Costs())

@@ -12,7 +12,8 @@ from loadfactor.audit.activity import Activity
 from loadfactor.audit.demand_files import demand_of
 from loadfactor.audit.fleet import Fleet, gathered_fleet, named_like, nodes_in_use, stated_fleet
 from loadfactor.audit.inputs import Facts, first_moment, latest_moment, needs_zone, read_facts, text_of
-from loadfactor.audit.measured import activity_of
+from loadfactor.audit.measured import measured
+from loadfactor.audit.power import Power
 from loadfactor.audit.record import Record, make_record
 from loadfactor.audit.services import Demand, ServiceRule
 from loadfactor.audit.window import DEFAULT_DAYS, Window, last_days
@@ -67,7 +68,7 @@ def record_of(request: AuditRequest, say: Say | None = None) -> Record:
     )
     window = _window(request, facts, zone)
     fleet = _fleet(request, facts, window)
-    activity, seen = _activity(request, fleet, window)
+    activity, power, seen = _measured(request, fleet, window)
     if say is not None:
         say("laying out", 0.0)
     return make_record(
@@ -78,6 +79,7 @@ def record_of(request: AuditRequest, say: Say | None = None) -> Record:
         request.rule,
         _demand(request),
         activity,
+        power,
         facts.outages,
         facts.left_out,
         facts.rows_read,
@@ -141,10 +143,12 @@ def _demand(request: AuditRequest) -> Demand | None:
     return demand_of(request.demand, form, request.demand_per_gpu, request.demand_column)
 
 
-def _activity(request: AuditRequest, fleet: Fleet, window: Window) -> tuple[Activity | None, tuple[str, ...]]:
+def _measured(
+    request: AuditRequest, fleet: Fleet, window: Window
+) -> tuple[Activity | None, Power | None, tuple[str, ...]]:
     if not request.telemetry:
-        return None, ()
-    return activity_of(read_telemetry(request.telemetry), fleet, window)
+        return None, None, ()
+    return measured(read_telemetry(request.telemetry), fleet, window)
 
 
 def read_telemetry(files: Sequence[Path]) -> Telemetry:
