@@ -55,7 +55,7 @@ def _by_gpu(numbered: pl.DataFrame) -> pl.DataFrame:
 
 
 def _spans(by_gpu: pl.DataFrame, window: Window) -> pl.DataFrame:
-    """Return the samples as spans to the next one, at most LONGEST_SPAN_STEPS usual distances long, cut to the window."""
+    """Return the samples as spans to the next one, of at most LONGEST_SPAN_STEPS usual lengths, cut to the window."""
     apart = pl.col("time").shift(-1).over("number") - pl.col("time")
     grown = pl.col("energy").shift(-1).over("number") - pl.col("energy")
     spans = by_gpu.with_columns(apart=apart, grown=grown)

@@ -29,8 +29,8 @@ class Record:
     """The facts of one audit.
 
     `is_service[i]` says whether `intervals[i]` belongs to a service. `out` are spans by GPU in which it was
-    unavailable. `demand` is what services needed, `activity` what telemetry saw GPUs do and `power` what they drew; None
-    where nobody says.
+    unavailable. `demand` is what services needed, `activity` what telemetry saw GPUs do, `power` what they
+    drew; None where nobody says.
     """
 
     source: str

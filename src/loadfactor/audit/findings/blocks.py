@@ -13,7 +13,7 @@ from loadfactor.model import Cluster, Node
 THRESHOLD = Threshold(
     5.0,
     "% of held GPU-hours",
-    "loadfactor's design: a job that fills no block wastes what its block has more (padding)",
+    "loadfactor's own line; what a block has more than its job asked for is padding",
 )
 
 

@@ -12,7 +12,7 @@ from loadfactor.units import SECONDS_PER_HOUR
 THRESHOLD = Threshold(
     20.0,
     "% of the energy",
-    "loadfactor's design: idle GPUs draw a tenth to a fifth of their peak, so more means many idle",
+    "loadfactor's own line; no published norm for the energy of idle GPUs was found",
 )
 
 

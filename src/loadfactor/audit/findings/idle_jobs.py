@@ -14,8 +14,8 @@ from loadfactor.units import SECONDS_PER_HOUR
 
 THRESHOLD = Threshold(
     5.0,
-    "% of the held GPU-hours whose activity is known",
-    "loadfactor's design: what reaping idle jobs should not leave",
+    "% of held GPU-hours (known activity)",
+    "loadfactor's own line: above it, reaping idle jobs pays",
 )
 
 

@@ -11,7 +11,7 @@ from loadfactor.replay.measure import SIZE_CLASSES
 from loadfactor.units import SECONDS_PER_HOUR
 
 THRESHOLD = Threshold(
-    24.0, "hours (95th percentile of the worst size)", "loadfactor's design: who waits a day for a start has starved"
+    24.0, "hours (95th percentile of the worst size)", "loadfactor's own line: who waits a day for a start has starved"
 )
 
 
