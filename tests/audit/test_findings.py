@@ -86,9 +86,20 @@ def test_the_wastes_add_up_to_what_is_installed() -> None:
     assert lost["no_work"] == pytest.approx(32 - 8 - 8 - 2 - 4)
     assert lost["spare"] == pytest.approx(2)
     assert (lost["held_idle"], lost["inefficient"]) == (pytest.approx(4), pytest.approx(2))
+    assert lost["unavailable"] == lost["limit"] == lost["shape"] == 0
     parts = held_activity(made.timeline, activity)
     assert parts.useful + parts.idle + parts.inefficient + parts.unknown == pytest.approx(18)
     assert found.value == pytest.approx(100 * sum(lost.values()) / 32)
+
+
+def test_a_replica_that_waits_for_requests_is_counted_once() -> None:
+    activity = Activity(np.array([0, 1]), np.full(2, at(0)), np.full(2, at(4)), np.array([0.5, 0.0]))
+    known = record(
+        [service("chat", 2, 0, None)], 4, fleet(2), rule=SERVICES, demand=demand(1, 1, 1, 1), activity=activity
+    )
+    assert find_wastes(known).value == pytest.approx(50.0)
+    unknown = record([service("chat", 2, 0, None)], 4, fleet(2), rule=SERVICES, activity=activity)
+    assert find_wastes(unknown).value == pytest.approx(75.0)
 
 
 def test_limits_count_completed_jobs_alone() -> None:

@@ -12,6 +12,7 @@ from loadfactor.units import SECONDS_PER_HOUR
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 IDLE_BELOW = 0.05
 """A held GPU counts as idle while it is active for less than a twentieth of the time: a notebook left open, a job that
 hangs. Loadfactor's own line: idle GPUs report 0, and a monitoring agent alone stays under 1 %."""
@@ -48,12 +49,13 @@ class HeldActivity:
         return self.idle + self.inefficient + self.useful
 
 
-def held_activity(timeline: Timeline, activity: Activity | None) -> HeldActivity:
-    """Return what the held GPU-hours were, as far as `activity` covers them."""
-    held = timeline.held_seconds / SECONDS_PER_HOUR
+def held_activity(timeline: Timeline, activity: Activity | None, owners: Flags | None = None) -> HeldActivity:
+    """Return what the GPU-hours held (by `owners`, where given) were, as far as `activity` covers them."""
+    lengths = timeline.end - timeline.begin
+    held = float((lengths if owners is None else lengths[owners[timeline.owner]]).sum()) / SECONDS_PER_HOUR
     if activity is None or not len(activity.gpu):
         return HeldActivity(0.0, 0.0, 0.0, held)
-    covered = held_within(timeline, activity) / SECONDS_PER_HOUR
+    covered = held_within(timeline, activity, owners) / SECONDS_PER_HOUR
     is_idle = activity.share < IDLE_BELOW
     idle = float(covered[is_idle].sum())
     useful = float((covered * activity.share)[~is_idle].sum())
@@ -61,7 +63,7 @@ def held_activity(timeline: Timeline, activity: Activity | None) -> HeldActivity
     return HeldActivity(idle, inefficient, useful, max(0.0, held - idle - useful - inefficient))
 
 
-def held_within(timeline: Timeline, activity: Activity, owners: npt.NDArray[np.bool_] | None = None) -> Floats:
+def held_within(timeline: Timeline, activity: Activity, owners: Flags | None = None) -> Floats:
     """Return for each span of `activity` the seconds in which its GPU was held (by `owners`, where given)."""
     result = np.zeros(len(activity.gpu))
     chosen = np.ones(len(timeline.gpu), dtype=np.bool_) if owners is None else owners[timeline.owner]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from loadfactor.audit.activity import HeldActivity, held_activity
+from loadfactor.audit.activity import HeldActivity
 from loadfactor.audit.comparison import Comparison, Progress, compare
 from loadfactor.audit.costs import Costs
 from loadfactor.audit.finding import Finding
@@ -24,7 +24,7 @@ from loadfactor.audit.findings.ordering import find_ordering
 from loadfactor.audit.findings.reservation import find_reservation
 from loadfactor.audit.findings.spread import find_spread
 from loadfactor.audit.findings.waits import find_waits
-from loadfactor.audit.findings.wastes import Loss, find_wastes, losses
+from loadfactor.audit.findings.wastes import Loss, activity_counted, find_wastes, losses
 from loadfactor.audit.record import Record
 from loadfactor.units import SECONDS_PER_HOUR
 
@@ -48,7 +48,7 @@ class AuditReport:
     @cached_property
     def held(self) -> HeldActivity:
         """What the held GPU-hours were, as far as telemetry tells."""
-        return held_activity(self.record.timeline, self.record.activity)
+        return activity_counted(self.record)
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:

@@ -47,7 +47,7 @@ _IDLE_CAUSES = (
 
 def losses(record: Record, activity: HeldActivity | None = None) -> tuple[Loss, ...]:
     """Return what was lost by cause; with what is left (useful, or unknown) the parts add up to what is installed."""
-    held = activity or held_activity(record.timeline, record.activity)
+    held = activity or activity_counted(record)
     found = [Loss(key, name, record.hours(key), remedy) for key, name, remedy in _IDLE_CAUSES]
     found.append(Loss("spare", "reserved by services beyond their demand", _spare(record), "follow the demand"))
     if record.activity is not None:
@@ -58,12 +58,22 @@ def losses(record: Record, activity: HeldActivity | None = None) -> tuple[Loss, 
     return tuple(found)
 
 
+def activity_counted(record: Record) -> HeldActivity:
+    """Return what telemetry tells of held GPUs; of those of jobs alone, where demand tells of the services.
+
+    A replica that waits for requests would otherwise be counted twice: as held beyond the demand, and as not fully used.
+    """
+    if record.demand is None:
+        return held_activity(record.timeline, record.activity)
+    return held_activity(record.timeline, record.activity, ~record.is_service)
+
+
 def find_wastes(record: Record) -> Finding:
     """Return the share of installed GPU-hours that did nothing useful, by cause.
 
     Held GPU-hours of which no telemetry tells count as useful, and the finding says how many these are.
     """
-    held = held_activity(record.timeline, record.activity)
+    held = activity_counted(record)
     taken = losses(record, held)
     lost = sum(loss.gpu_hours for loss in taken)
     value = 100 * record.share(lost)
