@@ -61,7 +61,7 @@ def losses(record: Record, activity: HeldActivity | None = None) -> tuple[Loss, 
 def activity_counted(record: Record) -> HeldActivity:
     """Return what telemetry tells of held GPUs; of those of jobs alone, where demand tells of the services.
 
-    A replica that waits for requests would otherwise be counted twice: as held beyond the demand, and as not fully used.
+    A replica that waits for requests would otherwise count twice: as held beyond the demand, and as not fully used.
     """
     if record.demand is None:
         return held_activity(record.timeline, record.activity)
