@@ -19,6 +19,7 @@ from loadfactor.audit.whatif import (
     workload_of,
 )
 from loadfactor.replay.measure import Measures
+from loadfactor.replay.report import Outcome
 
 ALIKE = "every job matters alike"
 LOGGED = "priorities of the log, in four classes (1, 2, 4, 8)"
@@ -32,12 +33,14 @@ Progress = Callable[[str, float], None]
 class Comparison:
     """What the same workload came to: by what was assumed of priorities (the first one leads), and by growth.
 
-    `by_growth[0.1]` has today's order (backfill with reservation) and the allocator on a tenth more GPUs.
+    `by_growth[0.1]` has today's order (backfill with reservation) and the allocator on a tenth more GPUs. `outcomes`
+    have, by policy, what the GPUs did over time under the assumption that leads.
     """
 
     workload: Workload
     by_assumption: Mapping[str, ByPolicy]
     by_growth: Mapping[float, ByPolicy]
+    outcomes: Mapping[str, Outcome]
 
     @property
     def leading(self) -> ByPolicy:
@@ -60,9 +63,12 @@ def compare(record: Record, progress: Progress | None = None) -> Comparison | No
         (f"{growth:.0%} more GPUs", policy, grown[growth]) for growth in GROWTH for policy in (BACKFILL, ALLOCATOR)
     ]
     measured: dict[tuple[str, str], Measures] = {}
+    outcomes: dict[str, Outcome] = {}
     for done, (name, policy, world) in enumerate(runs):
         told = _within(progress, f"{policy}, {name}", done, len(runs))
-        measured[name, policy] = run_policy(policy, world, told)
+        outcome = run_policy(policy, world, told)
+        measured[name, policy] = outcome.measures
+        outcomes.setdefault(policy, outcome)
     return Comparison(
         workload,
         {name: {policy: measured[name, policy] for policy in POLICIES} for name in worlds},
@@ -70,6 +76,7 @@ def compare(record: Record, progress: Progress | None = None) -> Comparison | No
             growth: {policy: measured[f"{growth:.0%} more GPUs", policy] for policy in (BACKFILL, ALLOCATOR)}
             for growth in GROWTH
         },
+        outcomes,
     )
 
 

@@ -8,10 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from loadfactor.audit.finding import Finding
 from loadfactor.audit.report import AuditReport
-from loadfactor.audit.wording import figure, held_against, waterfall_rows
-from loadfactor.units import SECONDS_PER_HOUR
+from loadfactor.audit.wording import figure, held_against, introduction, left_out_words, recoverable, waterfall_rows
 
 BAR_CELLS = 24
 _MARKS = {"flagged": ("!", "bold red"), "fine": ("ok", "green"), "unknown": ("?", "dim")}
@@ -22,21 +20,12 @@ def audit_view(report: AuditReport) -> RenderableType:
     """Return the report for a console."""
     return Group(
         Text(report.verdict(), style="bold"),
-        Text(_introduction(report), style="dim"),
+        Text(introduction(report), style="dim"),
         Text(),
         _waterfall(report),
         Text(),
         _findings(report),
         *_warnings(report),
-    )
-
-
-def _introduction(report: AuditReport) -> str:
-    record = report.record
-    nodes = "" if record.fleet.stated else " (gathered from the log: give --nodes for what is installed)"
-    return (
-        f"{record.source}: {record.window.told(record.window.begin)} to {record.window.told(record.window.end)}, "
-        f"{record.window.hours:,.0f} hours; {record.fleet.gpus:,} GPUs in {len(record.fleet.nodes):,} nodes{nodes}"
     )
 
 
@@ -65,27 +54,13 @@ def _findings(report: AuditReport) -> Table:
             Text(finding.title),
             Text(figure(finding)),
             Text(held_against(finding)),
-            Text(_recoverable(report, finding)),
+            Text(recoverable(report, finding)),
         )
     return table
-
-
-def _recoverable(report: AuditReport, finding: Finding) -> str:
-    hours = finding.recoverable_gpu_hours
-    if hours is None:
-        return ""
-    cost = report.costs.told(hours)
-    return f"{hours:,.0f} GPU-hours" + (f", {cost}" if cost else "")
 
 
 def _warnings(report: AuditReport) -> Iterator[Text]:
     for note in report.record.notes:
         yield Text(f"note: {note}", style="dim")
-    rows = report.record.left_out
-    if rows:
-        known = [row.gpu_seconds for row in rows if row.gpu_seconds is not None]
-        yield Text(
-            f"{len(rows):,} rows were left out, of {sum(known) / SECONDS_PER_HOUR:,.0f} GPU-hours as far as they tell "
-            "(the report lists them)",
-            style="yellow",
-        )
+    for words in left_out_words(report):
+        yield Text(f"{words} (the report lists them)", style="yellow")

@@ -25,7 +25,8 @@ from loadfactor.engines import Arrival, World
 from loadfactor.foresight import LearntRuntime
 from loadfactor.model import Cluster, Node
 from loadfactor.replay.contestants import Setting, make_planner
-from loadfactor.replay.measure import Measures, measure
+from loadfactor.replay.measure import measure
+from loadfactor.replay.report import Outcome, series_of
 from loadfactor.replay.run import replay
 from loadfactor.sources.facts import JobInterval
 from loadfactor.units import SECONDS_PER_HOUR
@@ -200,10 +201,12 @@ def _planner(policy: str, workload: Workload, world: World) -> Planner:
     return InOrder(policy, book, STRICT if policy == FIFO else EASY, serving)
 
 
-def run_policy(policy: str, workload: Workload, progress: Callable[[float], None] | None = None) -> Measures:
+def run_policy(policy: str, workload: Workload, progress: Callable[[float], None] | None = None) -> Outcome:
     """Return what one of `POLICIES` would have made of the workload, knowing only what was known at each moment."""
     world = _world(workload)
-    return measure(policy, replay(world, _planner(policy, workload, world), progress=progress, deadline_seconds=np.inf))
+    planner = _planner(policy, workload, world)
+    replayed = replay(world, planner, progress=progress, deadline_seconds=np.inf)
+    return Outcome(measure(policy, replayed), tuple(series_of(replayed.record)))
 
 
 def drawn_priorities(workload: Workload, seed: int = 0) -> list[float]:
