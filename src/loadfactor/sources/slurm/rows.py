@@ -51,6 +51,7 @@ class RowReader:
         self._clock = stays.clock
         self._has_ends = "end" in columns.known
         self._states_held = bool({"held_tres", "held_gres"} & columns.known)
+        self._states_nodes = "nodes" in columns.known
         self._states_a_state = "state" in columns.known
         self._texts = Texts()
         self._details = DetailReader(columns, stays.clock, seen)
@@ -139,9 +140,13 @@ class RowReader:
         return state
 
     def _never_started(self, state: JobState, cells: Cells, held: Gpus) -> bool:
-        """Return whether a job that ends as it starts was cancelled in the queue: Slurm gives the end as its start."""
-        holds = held.count and self._states_held
-        return state in _ENDED_IN_QUEUE and not holds and says_nothing(cells.nodes)
+        """Return whether a job that ends as it starts was cancelled in the queue: Slurm gives the end as its start.
+
+        Old versions give what it asked for as what it was allocated, too, so its nodes tell, where the log has them.
+        """
+        if state not in _ENDED_IN_QUEUE:
+            return False
+        return says_nothing(cells.nodes) if self._states_nodes else not (held.count and self._states_held)
 
     def _note(self, cells: Cells, state: JobState, held: Gpus, wanted: Gpus, started: float | None) -> None:
         seen = self._seen
