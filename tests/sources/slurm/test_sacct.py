@@ -79,7 +79,8 @@ def test_arrays_heterogeneous_jobs_steps_and_requeues() -> None:
         {"JobID": "500", "State": "NODE_FAIL", "Submit": "2026-03-02T09:10:00", "Start": "2026-03-02T10:00:00"}
         | {"Elapsed": "01:00:00"},
     )
-    assert reading.left_out == reading.notes == ()
+    assert reading.left_out == ()
+    assert reading.notes == ()
     assert [entry.count for entry in reading.facts] == [2, 9, 1, 1, 1, 1, 1]
     assert [entry.gpus for entry in reading.facts] == [0, 0, 4, 4, 4, 4, 4]
     assert [entry.gpus_requested for entry in reading.facts[:2]] == [4, 4]
