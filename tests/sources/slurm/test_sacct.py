@@ -191,6 +191,25 @@ def test_a_separator_in_a_name() -> None:
     ]
 
 
+def test_a_separator_in_a_name_where_the_last_cell_is_empty() -> None:
+    """The empty last cell must not be taken for the mark of `sacct -p`, which would shift every other cell."""
+    columns = ("JobName", *without("JobName"), "Comment")
+    rows = [{"JobName": "a|b", "Comment": ""}, {"JobID": "2", "Comment": ""}]
+    assert [(entry.name, entry.gpus) for entry in read(*rows, columns=columns).facts] == [("a|b", 4), ("train", 4)]
+    closed = text_of(*rows, columns=columns).replace(b"\n", b"|\n")
+    assert [entry.name for entry in read_sacct(closed, zone=UTC).facts] == ["a|b", "train"]
+    body = closed.partition(b"\n")[2]
+    body = b"\n".join(reversed(body.strip().splitlines()))
+    assert [entry.name for entry in read_sacct(body, zone=UTC, columns=columns).facts] == ["train", "a|b"]
+
+
+def test_a_thousand_unknown_states_do_not_make_a_thousand_notes() -> None:
+    reading = read(*({"JobID": str(number), "State": f"X{number}"} for number in range(1, 1_001)))
+    assert len(reading.facts) == 1_000
+    assert len(reading.notes) < 50
+    assert sum(int(note.split()[0]) for note in reading.notes) == 1_000
+
+
 def test_unknown_states_are_kept_when_the_times_are_sound() -> None:
     reading = read({"State": "DANCING"}, {"JobID": "2", "State": "DANCING", "End": "Unknown", "Elapsed": ""})
     assert [entry.state for entry in reading.facts] == [JobState.UNKNOWN]

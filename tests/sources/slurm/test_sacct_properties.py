@@ -180,4 +180,4 @@ def test_a_mangled_log_is_read_or_refused() -> None:
 
 @pytest.mark.soak
 def test_many_mangled_logs_are_read_or_refused() -> None:
-    assert all(outcome(seed) != "no reason given" for seed in range(10_000, 210_000))
+    assert all(outcome(seed) != "no reason given" for seed in range(10_000, 70_000))
