@@ -31,12 +31,16 @@ def is_cut(job_id: str) -> bool:
     return "[" in job_id and (_CUT in job_id or "]" not in job_id)
 
 
-@lru_cache(CACHED_CELLS)
 def count_tasks(job_id: str) -> int:
     """Return how many jobs stand behind the id: the waiting tasks of `123_[9-11,13,16-20%2]` are 9; others are 1.
 
     Of a list that Slurm has cut, those that it shows. Raises `UnreadableCell` where the list is none.
     """
+    return _count_listed(job_id) if "[" in job_id or "_0x" in job_id else 1
+
+
+@lru_cache(CACHED_CELLS)
+def _count_listed(job_id: str) -> int:
     mask = _MASK.search(job_id)
     if mask:
         return max(1, int(mask[1], 16).bit_count())

@@ -75,10 +75,15 @@ _FREE_TEXT = ("jobname", "comment", "admincomment", "systemcomment", "submitline
 
 
 class Columns:
-    """Which column of the log is which of ours; `names` are the log's own, in its order and in lower case."""
+    """Which column of the log is which of ours; `names` are the log's own, in its order, widths (`JobName%30`) dropped.
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = tuple(names)
+    `closed` is whether a separator closes every line, as `sacct -p` has it; the last of `names` may be empty instead.
+    """
+
+    def __init__(self, names: Iterable[str], *, closed: bool = False) -> None:
+        plain = [name.partition("%")[0].strip().lower() for name in names]
+        self.closed = closed or (len(plain) > 1 and not plain[-1])
+        self.names = tuple(plain if plain[-1:] != [""] else plain[:-1])
         self.width = len(self.names)
         self.known = frozenset(cell for cell, choices in NAMES.items() if self._position(choices) < self.width)
         self._pick: Callable[[Sequence[str]], tuple[str, ...]] = itemgetter(
@@ -87,9 +92,9 @@ class Columns:
         self._free = tuple(self.names.index(name) for name in _FREE_TEXT if name in self.names)
 
     def split(self, line: str) -> list[str]:
-        """Return the cells of a line; one too many at the end, if it is empty, is the mark of `sacct -p`."""
+        """Return the cells of a line, without the empty one behind a separator that closes it."""
         cells = line.split(SEPARATOR)
-        if len(cells) == self.width + 1 and not cells[-1]:
+        if self.closed and not cells[-1]:
             cells.pop()
         return cells
 
@@ -128,11 +133,13 @@ def columns_of(first: str, given: Sequence[str] | None, name: str) -> tuple[Colu
 
     A header in the log goes before `given`.
     """
-    header = _plain_names(first.split(SEPARATOR))
-    if _is_header(header):
-        return checked(Columns(header), f"{name}:1"), True
+    header = header_in(first)
+    if header is not None:
+        return checked(header, f"{name}:1"), True
     if given is not None and (SEPARATOR in first or len(given) == 1):
-        return checked(Columns(_plain_names(given)), "columns"), False
+        row = first.split(SEPARATOR)
+        columns = Columns(given, closed=len(row) == len(given) + 1 and not row[-1])
+        return checked(columns, "columns"), False
     if SEPARATOR in first:
         fact = f"begins with {first[:60]!r}, which is no header of sacct"
         remedy = "run sacct -P without --noheader, or state the columns in their order"
@@ -142,18 +149,9 @@ def columns_of(first: str, given: Sequence[str] | None, name: str) -> tuple[Colu
 
 def header_in(line: str) -> Columns | None:
     """Return the columns that `line` names, or None where it is no header: logs are put together with theirs."""
-    names = _plain_names(line.split(SEPARATOR))
-    return Columns(names) if _is_header(names) else None
-
-
-def _plain_names(names: Iterable[str]) -> list[str]:
-    """Return names in lower case without widths (`JobName%30`); the empty one behind the last | of `sacct -p` falls."""
-    plain = [name.partition("%")[0].strip().lower() for name in names]
-    return plain[:-1] if len(plain) > 1 and not plain[-1] else plain
-
-
-def _is_header(names: Sequence[str]) -> bool:
-    return len(_OURS.intersection(names)) >= min(3, len(names)) and len(names) > 1
+    columns = Columns(line.split(SEPARATOR))
+    ours = len(_OURS.intersection(columns.names))
+    return columns if columns.width > 1 and ours >= min(3, columns.width) else None
 
 
 def checked(columns: Columns, path: str) -> Columns:

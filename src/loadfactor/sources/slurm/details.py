@@ -105,14 +105,15 @@ def _node_with(host: str, gpus: int | None) -> NodeGpus:
     return NodeGpus(host, gpus)
 
 
-@lru_cache(CACHED_CELLS)
 def parse_number(text: str) -> float | None:
     """Return a number of 0 or more; None for nothing or infinity; raise `UnreadableCell` otherwise."""
-    if says_nothing(text):
+    if not text:
         return None
     try:
         value = float(text)
     except ValueError:
+        if says_nothing(text):
+            return None
         raise UnreadableCell(text, "is no number") from None
     return value if 0 <= value < float("inf") else None
 

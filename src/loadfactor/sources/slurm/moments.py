@@ -15,7 +15,7 @@ Zone = ZoneInfo | timezone
 _MOMENT = re.compile(
     r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,9}))? ?(Z|[+-]\d{2}(?::?\d{2})?)?", re.ASCII
 )
-_EPOCH = re.compile(r"\d{1,11}(?:\.\d+)?", re.ASCII)
+_EPOCH = re.compile(r"\d{1,14}(?:\.\d+)?", re.ASCII)
 _LATEST = 100_000_000_000
 """Seconds since 1970 beyond the year 5000: such a number counts something else, milliseconds perhaps."""
 _FIRST_YEAR = 1971

@@ -47,7 +47,7 @@ class Opened:
     cut: bool = False
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines; raise `InputError` for a line or a log beyond the limits, and for one that is no text."""
+        """Yield the lines; raise `InputError` for a line or a log beyond the limits."""
         done = 0
         readline = self.stream.readline
         for number, line in enumerate(iter(lambda: readline(MAX_LINE_CHARACTERS), b""), start=1):
@@ -56,8 +56,6 @@ class Opened:
                 line = line.removeprefix(_UTF8_MARK)  # noqa: PLW2901
             if len(line) == MAX_LINE_CHARACTERS or done > MAX_TRACE_CHARACTERS:
                 raise _too_long(self.name, number, done > MAX_TRACE_CHARACTERS)
-            if b"\0" in line:
-                raise InputError.of(f"{self.name}:{number}", "holds a NUL byte: it is no text", EXPECTED)
             self.line, self.cut = number, not line.endswith(b"\n")
             try:
                 text = line.decode()

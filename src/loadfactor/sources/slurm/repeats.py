@@ -18,7 +18,7 @@ def without_repeats(facts: Sequence[JobInterval], name: str) -> tuple[list[JobIn
     dropped: dict[int, int] = {}
     for index, interval in enumerate(facts):
         known = rows.setdefault(interval.id, index)
-        if known is index or known == index:
+        if known == index:
             continue
         others = known if isinstance(known, list) else [known]
         same = next((other for other in others if _same_stay(facts[other], interval)), None)

@@ -22,6 +22,8 @@ from loadfactor.sources.slurm.tres import parse_tres
 
 _Value = TypeVar("_Value")
 _Cell = TypeVar("_Cell")
+_NOTES = 30
+"""So many different things are told about a log; more states that are not known are counted together."""
 _RUNNING = frozenset({"RUNNING", "R"})
 _ENDED_IN_QUEUE = (JobState.CANCELLED, JobState.FAILED, JobState.DEADLINE, JobState.UNKNOWN)
 _GPU_READERS: dict[str, Callable[[str], object]] = {
@@ -51,6 +53,7 @@ class RowReader:
         self._clock = stays.clock
         self._has_ends = "end" in columns.known
         self._states_held = bool({"held_tres", "held_gres"} & columns.known)
+        self._states_nodes = "nodes" in columns.known
         self._states_a_state = "state" in columns.known
         self._texts = Texts()
         self._details = DetailReader(columns, stays.clock, seen)
@@ -133,15 +136,25 @@ class RowReader:
             if ended is None:
                 return JobState.PENDING if started is None else JobState.RUNNING
         elif state is JobState.UNKNOWN:
-            self._seen[f"jobs in the state {text[:40]!r}, which is not known: read as UNKNOWN"] += 1
+            self._note_unknown(text)
         elif state is JobState.RUNNING and ended is not None and text.upper() not in _RUNNING:
             return JobState.COMPLETED  # completing, staging out, resized: this stay of the job is over
         return state
 
+    def _note_unknown(self, text: str) -> None:
+        told = f"jobs in the state {text[:40]!r}, which is not known: read as UNKNOWN"
+        if told not in self._seen and len(self._seen) > _NOTES:
+            told = "jobs in other states that are not known: read as UNKNOWN"
+        self._seen[told] += 1
+
     def _never_started(self, state: JobState, cells: Cells, held: Gpus) -> bool:
-        """Return whether a job that ends as it starts was cancelled in the queue: Slurm gives the end as its start."""
-        holds = held.count and self._states_held
-        return state in _ENDED_IN_QUEUE and not holds and says_nothing(cells.nodes)
+        """Return whether a job that ends as it starts was cancelled in the queue: Slurm gives the end as its start.
+
+        Old versions give what it asked for as what it was allocated, too, so its nodes tell, where the log has them.
+        """
+        if state not in _ENDED_IN_QUEUE:
+            return False
+        return says_nothing(cells.nodes) if self._states_nodes else not (held.count and self._states_held)
 
     def _note(self, cells: Cells, state: JobState, held: Gpus, wanted: Gpus, started: float | None) -> None:
         seen = self._seen

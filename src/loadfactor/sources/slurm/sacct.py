@@ -137,7 +137,7 @@ class _LogReader:
             interval = self.rows.interval(line, cells, held, wanted)
         except UnreadableCell as error:
             column = self.rows.unreadable_column(cells) or "a cell"
-            self._leave_out(line, f"{column} is {error.fact}", error.remedy, cells)
+            self._leave_out(line, f"{column}: {error.fact}", error.remedy, cells)
             return
         no_nodes = "nodes" in self.columns.known and says_nothing(cells.nodes)
         found = contradiction_in(interval, nodes_are_stated=no_nodes)
