@@ -231,6 +231,7 @@ def test_a_requeued_job_has_several_stays_and_a_note_says_where_they_may_be_miss
             4 * 600.0,
         ),
         (accounted(time=accounted()["time"] | {"end": 0}), "time.end: is missing, and the job is COMPLETED", 2400.0),
+        (accounted(time=accounted()["time"] | {"end": 0, "elapsed": 4294967295}), "time.end: is missing", None),
         (
             accounted(state={"current": ["PENDING"], "reason": "None"}),
             "jobs[1].time.start: has a start while the job is PENDING: the record is half written",
@@ -300,6 +301,7 @@ def test_a_job_without_gpus_beside_one_with_them_is_one() -> None:
         ('{"status":"success","data":{"resultType":"matrix","result":[]}}', "looks like an answer of Prometheus"),
         ("JobID|State|Start\n1|R|x\n", "looks like a table of sacct; expected jobs of Slurm in JSON"),
         ("[" * 100_000, "looks like JSON of another kind"),
+        ('{"jobs": [{"job_id": "\ud800"}]}', "begins like jobs of Slurm in JSON, and breaks off or is damaged"),
         ("no idea", "looks like nothing that is known here"),
         (json.dumps({"errors": [{"error": "No", "description": "x"}]}), "holds no jobs, but Slurm's error: No: x"),
     ],
@@ -315,3 +317,7 @@ def test_an_empty_answer_repeats_slurms_own_error() -> None:
     reading = read_slurm_jobs_json(document(errors=errors), "jobs.json")
     assert (reading.facts, reading.rows_read) == ((), 0)
     assert reading.notes == ("jobs.json: Slurm reports an error: Invalid job id specified: Unable to query JobId=3",)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_document() -> None:
+    assert len(read_slurm_jobs_json("\ufeff" + document(accounted())).facts) == 1
