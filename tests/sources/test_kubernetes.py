@@ -133,7 +133,7 @@ def test_a_pod_that_pulls_its_image_holds_its_gpus() -> None:
     waiting = {"name": "main", "state": {"waiting": {"reason": "ContainerCreating"}}}
     found = read_pod(pod(phase="Pending", status={"containerStatuses": [waiting]}))
     assert (found.state, found.started, found.gpus, found.reason) == (
-        *(JobState.PENDING, EIGHT + 120, 2, "ContainerCreating"),
+        *(JobState.RUNNING, EIGHT + 120, 2, "ContainerCreating"),
     )
 
 
