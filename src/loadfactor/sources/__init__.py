@@ -12,7 +12,8 @@ from loadfactor.sources.build import build_problem, sample_directory, sample_rec
 from loadfactor.sources.clusters import MEMORY_GIB, parse_cluster, read_cluster
 from loadfactor.sources.demand import DemandLog, read_demand
 from loadfactor.sources.formats import DemandFormat, JobFormat
-from loadfactor.sources.jobs import JobLog, read_jobs
+from loadfactor.sources.job_log import JobLog, job_log_of
+from loadfactor.sources.jobs import read_jobs
 from loadfactor.sources.options import parse_pairs, recipe_from_options
 from loadfactor.sources.presets import DEMAND_PRESETS, JOB_PRESETS
 from loadfactor.sources.recipe import (
@@ -46,6 +47,7 @@ __all__ = [
     "ServiceReport",
     "Throughput",
     "build_problem",
+    "job_log_of",
     "parse_cluster",
     "parse_pairs",
     "read_cluster",

@@ -11,7 +11,8 @@ from loadfactor.errors import InputError
 from loadfactor.model import Cluster, Horizon, Job, Problem, Service
 from loadfactor.sources.candidates import Setting
 from loadfactor.sources.demand import DemandLog, read_demand
-from loadfactor.sources.jobs import JobLog, read_jobs
+from loadfactor.sources.job_log import JobLog
+from loadfactor.sources.jobs import read_jobs
 from loadfactor.sources.packing import Floor
 from loadfactor.sources.recipe import JobsRecipe, ProblemRecipe, ServiceRecipe, read_recipe
 from loadfactor.sources.report import BuildReport, JobsReport

@@ -121,6 +121,9 @@ class Reading(Generic[Facts]):
     """What a reader made of one source: the facts in the source's order, how many rows it read, what it left out.
 
     `notes` are sentences about the source as a whole that a report should repeat (a zone assumed from the text, say).
+    Rows of jobs that neither held nor asked for a GPU, and rows of the steps of a job, are counted only: rows read =
+    facts + left out + rows without GPUs + rows of steps. `written_at` is when the source was written, as far as it
+    tells: jobs that run had run until then.
     """
 
     source: str
@@ -128,3 +131,6 @@ class Reading(Generic[Facts]):
     rows_read: int
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
+    rows_without_gpus: int = 0
+    rows_of_steps: int = 0
+    written_at: float | None = None

@@ -59,12 +59,15 @@ class JobFormat(LogFormat):
     `columns` maps our fields to the log's columns; `wait` is the time in the queue in seconds, for logs that state it
     instead of the start, and `limit` the run time that the user asked for. `duration_unit` is seconds for each unit of
     the duration column, or `clock` for Slurm's 10-13:27:06; null where only the user knows it; `limit_unit` is the same
-    for the limits. `gpus_from` reads a number, or Slurm's trackable
-    resources; `gpus_unit` is GPUs for each unit. `kinds` maps the texts of the kind column to ours, which are
-    understood without it. Rows of the same id are jobs of their own (`number`: the later ones get #2, #3) or tasks of
-    one gang (`sum`: GPUs added, run together).
+    for the limits. `gpus_from` reads a number, or Slurm's trackable resources; `gpus_unit` is GPUs for each unit.
+    `kinds` maps the texts of the kind column to ours, which are understood without it. Rows of the same id are jobs of
+    their own (`number`: the later ones get #2, #3) or tasks of one gang (`sum`: GPUs added, run together).
+
+    A log that `sacct -P` printed has a `reader` of its own. It finds the columns by Slurm's names, or by
+    `layout.header` where the log has no header line, and needs nothing else here but the zone.
     """
 
+    reader: Literal["table", "sacct"] = "table"
     columns: Mapping[JobField, Text]
     duration_unit: PositiveNumber | Literal["clock"] | None = 1.0
     limit_unit: PositiveNumber | Literal["clock"] = 1.0
@@ -79,6 +82,8 @@ class JobFormat(LogFormat):
 
     @model_validator(mode="after")
     def _sufficient(self) -> Self:
+        if self.reader == "sacct":
+            return self._without_columns()
         faults = []
         named = self.columns.keys()
         if "gpus" not in named:
@@ -91,6 +96,12 @@ class JobFormat(LogFormat):
         faults += missing_from_header(self.layout, self.columns)
         if faults:
             raise contradictions(faults)
+        return self
+
+    def _without_columns(self) -> Self:
+        if self.columns:
+            remedy = "remove them; name the columns of a log without a header in layout.header"
+            raise contradictions([Fault("columns", "sacct's columns are known by their names", remedy)])
         return self
 
 

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from loadfactor.errors import Fault
+from loadfactor.errors import Fault, InputError
 from loadfactor.sources.cells import Column, count_repeated_hour, parse_clock, parse_moments, parse_numbers, parse_tres
 from loadfactor.sources.formats import JobField, JobFormat
+from loadfactor.sources.job_log import JobLog, job_log_of, numbered
+from loadfactor.sources.slurm.sacct import read_sacct
 from loadfactor.sources.tables import LINE, Source, Table, line_of, read_table
 
 MOMENTS: tuple[JobField, ...] = ("submit", "start", "end")
 TEXTS: tuple[JobField, ...] = ("id", "kind", "user", "name", "account")
-
-
-@dataclass(frozen=True)
-class JobLog:
-    """The jobs of a log.
-
-    `frame` has the columns line, id, kind, user, name, account (text), submit_s, start_s (seconds; start null where the
-    log does not say), duration_s and limit_s (null where the log states none), gpus (a fraction where the log has
-    fractions), priority (or null) and capped (whether the log cut the run time). `merged` rows went into the job that
-    they are a task of.
-    """
-
-    frame: pl.DataFrame
-    rows_read: int
-    bad_rows: tuple[Fault, ...]
-    merged: int = 0
-    in_repeated_hour: int = 0
 
 
 def read_jobs(source: Source, form: JobFormat, name: str) -> JobLog:
@@ -38,6 +23,8 @@ def read_jobs(source: Source, form: JobFormat, name: str) -> JobLog:
     A row with a cell that cannot be read, with an end before its start or without a moment is a bad row: it is listed
     with its line, and left out.
     """
+    if form.reader == "sacct":
+        return _read_sacct(source, form, name)
     table = read_table(source, form.layout, list(form.columns.values()), name)
     columns: dict[JobField, Column] = {
         field: _parsed(table, field, form) for field in form.columns if field not in TEXTS
@@ -48,10 +35,18 @@ def read_jobs(source: Source, form: JobFormat, name: str) -> JobLog:
     frame = frame.filter(~pl.col(LINE).is_in([line_of(fault) for fault in faults]))
     faults += _impossible(frame, name)
     sound = frame.filter(~pl.col(LINE).is_in([line_of(fault) for fault in faults]))
-    jobs = _gangs(sound) if form.same_id == "sum" else _numbered(sound)
+    jobs = _gangs(sound) if form.same_id == "sum" else numbered(sound)
     ordered = sorted([*table.bad_rows, *faults], key=line_of)
     repeated = _in_repeated_hour(table, form)
     return JobLog(jobs, table.rows_read, tuple(ordered), sound.height - jobs.height, repeated)
+
+
+def _read_sacct(source: Source, form: JobFormat, name: str) -> JobLog:
+    """Return what `sacct -P` printed; the times in it name no zone, so the format must."""
+    if form.zone is None:
+        remedy = "state the zone of the cluster's clock, such as Europe/Berlin or UTC"
+        raise InputError.of(name, "the times that sacct prints name no time zone", remedy)
+    return job_log_of(read_sacct(source, zone=ZoneInfo(form.zone), columns=form.layout.header, name=name))
 
 
 def bad_row_count(faults: tuple[Fault, ...]) -> int:
@@ -136,13 +131,6 @@ def _gangs(frame: pl.DataFrame) -> pl.DataFrame:
         )
     )
     return merged.select(frame.columns)
-
-
-def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return `frame` with the second row of an id renamed to id#2, the third to id#3: every id is one job's own."""
-    number = pl.int_range(1, pl.len() + 1).over("id")
-    later = pl.format("{}#{}", pl.col("id"), number)
-    return frame.with_columns(id=pl.when(number == 1).then(pl.col("id")).otherwise(later))
 
 
 def _in_repeated_hour(table: Table, form: JobFormat) -> int:

@@ -136,6 +136,15 @@ JOB_PRESETS: Mapping[str, JobFormat] = MappingProxyType(
                 "GPUs stand in AllocTRES alone; rows without gres/gpu are CPU jobs and are left out",
             ),
         ),
+        "sacct": JobFormat(
+            reader="sacct",
+            columns={},
+            oddities=(
+                "any columns of `sacct -P`, in any order, found by the names in the header line",
+                "the times name no zone: state that of the cluster's clock",
+                "steps and jobs that neither held nor asked for a GPU are not counted among the rows",
+            ),
+        ),
         "swf": JobFormat(
             layout=Layout(syntax="words", comment=";", header=tuple(_SWF_FIELDS.split())),
             columns={

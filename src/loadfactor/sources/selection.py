@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from loadfactor.model import GpuRange, Horizon, Job, Running, limits
 from loadfactor.sources.candidates import Candidate, Setting, draw, jobs_of_the_day
-from loadfactor.sources.jobs import JobLog, bad_row_count
+from loadfactor.sources.job_log import JobLog
+from loadfactor.sources.jobs import bad_row_count
 from loadfactor.sources.packing import Floor, Need, is_block
 from loadfactor.sources.report import BAD_ROWS_LISTED, LINES_LISTED, BadRow, JobsReport, LeftOut
 from loadfactor.units import SECONDS_PER_MINUTE

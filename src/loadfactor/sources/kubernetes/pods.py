@@ -37,7 +37,8 @@ def pod_interval(pod: Item, row: int, nodes: Mapping[str, NodeFact]) -> JobInter
     """Return the stay of a pod; raise `InputError` where it cannot be read, or is over and nothing says since when.
 
     It holds its GPUs, and counts as running, from the moment at which it is bound to a node, before its images are
-    there, until its last container has finished. `nodes` are those of the same document, for the type and memory of their GPUs.
+    there, until its last container has finished. `nodes` are those of the same document, for the type and memory of
+    their GPUs.
     """
     metadata, spec, status = pod.item("metadata"), pod.item("spec"), pod.item("status")
     state = _state(status)

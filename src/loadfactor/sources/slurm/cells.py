@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 CACHED_CELLS = 65_536
 """How many cells of one kind are remembered: most cells of a log repeat."""
 MAX_COUNT = 1_000_000
@@ -23,6 +25,7 @@ class UnreadableCell(ValueError):  # noqa: N818 - the thing that was found, like
         super().__init__(f"{self.fact}; {remedy}")
 
 
+@lru_cache(CACHED_CELLS)
 def says_nothing(text: str) -> bool:
     """Return whether `text` is one of the ways in which Slurm leaves a cell empty."""
     return text.strip().lower() in NOTHING

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from msgspec import Struct
 
-from loadfactor.sources.slurm.cells import MAX_COUNT, UnreadableCell
+from loadfactor.sources.slurm.cells import CACHED_CELLS, MAX_COUNT, UnreadableCell
 
 _COUNT = re.compile(r"(\d{1,20})(?:\.0+)?([KkMm]?)")
 _UNITS = {"": 1, "k": 1024, "m": 1024 * 1024}
@@ -41,6 +42,7 @@ def parse_count(text: str) -> int:
     return count
 
 
+@lru_cache(CACHED_CELLS)
 def is_slice(gpu_type: str | None) -> bool:
     """Return whether `gpu_type` names a slice of a GPU (MIG), such as `1g.10gb` or `a100_1g.5gb`."""
     return gpu_type is not None and _SLICE.search(gpu_type) is not None

@@ -10,7 +10,7 @@ from loadfactor.sources.slurm.cells import UnreadableCell, says_nothing
 
 MAX_HOSTS = 65_536
 """The most hosts that one list may name; Slurm's own limit for nodes is 65,533."""
-_CACHED_LISTS = 8_192
+_CACHED_LISTS = 2_048
 # ClusterShell reads more than Slurm writes: operators (! & ^), groups (@) and wildcards, which ask the machine.
 _PLAIN = re.compile(r"[A-Za-z0-9_.\-]+")
 _PIECE = re.compile(r"(?:[A-Za-z0-9_.\-]+|\[[0-9,\-]+\])+")
