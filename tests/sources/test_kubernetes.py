@@ -133,7 +133,7 @@ def test_a_pod_that_pulls_its_image_holds_its_gpus() -> None:
     waiting = {"name": "main", "state": {"waiting": {"reason": "ContainerCreating"}}}
     found = read_pod(pod(phase="Pending", status={"containerStatuses": [waiting]}))
     assert (found.state, found.started, found.gpus, found.reason) == (
-        *(JobState.PENDING, EIGHT + 120, 2, "ContainerCreating"),
+        *(JobState.RUNNING, EIGHT + 120, 2, "ContainerCreating"),
     )
 
 
@@ -147,8 +147,6 @@ HALF_OF_TWO = {"gpu-fraction": "0.5", "gpu-fraction-num-devices": "2"}
         (pod(container(amd="2")), 2, 1.0, None),
         (pod(container(gpu="2"), initContainers=[container(gpu="4")]), 4, 1.0, None),
         (pod(container(gpu="2"), initContainers=[container(gpu="1") | {"restartPolicy": "Always"}]), 3, 1.0, None),
-        (pod(container()), 0, 1.0, None),
-        (pod({"name": "bare"}), 0, 1.0, None),
         (pod({"name": "limits", "resources": {"limits": {"nvidia.com/gpu": "1"}}}), 1, 1.0, None),
         (pod(container(mig_3g_40gb="2")), 2, 3 / 7, "3g.40gb"),
         (pod(container(mig_1g_6gb="1")), 1, 1 / 4, "1g.6gb"),
@@ -164,6 +162,11 @@ HALF_OF_TWO = {"gpu-fraction": "0.5", "gpu-fraction-num-devices": "2"}
 def test_what_pods_ask_for(one: dict[str, Any], gpus: int, share: float | None, gpu_type: str | None) -> None:
     found = read_pod(one)
     assert (found.gpus, found.gpus_requested, found.gpu_share, found.gpu_type) == (gpus, gpus, share, gpu_type)
+
+
+def test_pods_without_gpus_are_only_counted() -> None:
+    reading = read(pod(container()), pod({"name": "bare"}), pod())
+    assert ([found.row for found in reading.pods.facts], reading.pods.rows_without_gpus) == ([2], 2)
 
 
 def test_a_share_of_memory_is_known_where_the_node_is() -> None:

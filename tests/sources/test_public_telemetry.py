@@ -51,7 +51,11 @@ def test_the_files_are_found() -> None:
 def test_every_job_is_read_or_left_out_with_its_place(path: Path) -> None:
     reading = read_slurm_jobs_json(text_of(path), path.name)
     jobs = json.loads(text_of(path))["jobs"]
-    assert len(reading.facts) + len(reading.left_out) == reading.rows_read == len(jobs)
+    assert len(reading.facts) + len(reading.left_out) + reading.rows_without_gpus == reading.rows_read == len(jobs)
+    told = {job.row for job in reading.facts} | {
+        int(row.fault.path.split("[")[1].split("]")[0]) for row in reading.left_out
+    }
+    assert all(independent_count(jobs[row]) == 0 for row in set(range(len(jobs))) - told)
     for row in reading.left_out:
         assert row.fault.path.startswith(f"{path.name}:jobs[")
         assert re.search("half written|resources name no GPU|on each socket", row.fault.fact)

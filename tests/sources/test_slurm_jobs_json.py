@@ -156,7 +156,6 @@ def test_resources_of_the_accounting(allocated: Any, gpus: int, gpu_type: str | 
         ({"tres_per_job": "", "tres_per_task": "gres/gpu=2", "tasks": number(3)}, 6),
         ({"tres_per_job": "", "tres_per_node": "gres:gpu:4"}, 8),
         ({"tres_per_job": "", "tres_req_str": "cpu=2,gres/gpu=7"}, 7),
-        ({"tres_per_job": ""}, 0),
     ],
 )
 def test_a_job_that_has_ended_held_what_it_asked_for_where_nothing_is_tracked(
@@ -165,7 +164,7 @@ def test_a_job_that_has_ended_held_what_it_asked_for_where_nothing_is_tracked(
     ended = {"job_state": ["COMPLETED"], "gres_detail": [], "end_time": number(2500)}
     found = read_one(controlled(**ended, **changes))
     assert (found.gpus, found.gpus_requested) == (gpus, gpus)
-    assert [node.node for node in found.node_gpus] == (["gpu1", "gpu2"] if gpus else [])
+    assert [node.node for node in found.node_gpus] == ["gpu1", "gpu2"]
 
 
 def test_tracked_resources_overrule_details_that_contradict_them() -> None:
@@ -231,6 +230,7 @@ def test_a_requeued_job_has_several_stays_and_a_note_says_where_they_may_be_miss
             4 * 600.0,
         ),
         (accounted(time=accounted()["time"] | {"end": 0}), "time.end: is missing, and the job is COMPLETED", 2400.0),
+        (accounted(time=accounted()["time"] | {"end": 0, "elapsed": 4294967295}), "time.end: is missing", None),
         (
             accounted(state={"current": ["PENDING"], "reason": "None"}),
             "jobs[1].time.start: has a start while the job is PENDING: the record is half written",
@@ -285,9 +285,16 @@ def test_an_accounting_that_tracks_no_gpus_says_so(line: str, stake: float | Non
 
 def test_a_job_without_gpus_beside_one_with_them_is_one() -> None:
     reading = read_slurm_jobs_json(document(accounted(), without_gpus()), "jobs.json")
-    assert [job.gpus for job in reading.facts] == [4, 0]
+    assert ([job.gpus for job in reading.facts], reading.rows_without_gpus, reading.left_out) == ([4], 1, ())
     plain = read_slurm_jobs_json(document(without_gpus(submit_line="sbatch --gres=tmp:4 x.sh")), "jobs.json")
-    assert [job.gpus for job in plain.facts] == [0]
+    assert (plain.facts, plain.rows_without_gpus, plain.left_out) == ((), 1, ())
+
+
+def test_when_the_controller_wrote_a_document() -> None:
+    assert read_slurm_jobs_json(document(controlled(), last_update=number(7000))).written_at == 7000
+    assert read_slurm_jobs_json(document(controlled(), last_update=7000)).written_at == 7000
+    assert read_slurm_jobs_json(document(controlled(), last_update="soon")).written_at is None
+    assert read_slurm_jobs_json(document(accounted())).written_at is None
 
 
 @pytest.mark.parametrize(
@@ -300,6 +307,7 @@ def test_a_job_without_gpus_beside_one_with_them_is_one() -> None:
         ('{"status":"success","data":{"resultType":"matrix","result":[]}}', "looks like an answer of Prometheus"),
         ("JobID|State|Start\n1|R|x\n", "looks like a table of sacct; expected jobs of Slurm in JSON"),
         ("[" * 100_000, "looks like JSON of another kind"),
+        ('{"jobs": [{"job_id": "\ud800"}]}', "begins like jobs of Slurm in JSON, and breaks off or is damaged"),
         ("no idea", "looks like nothing that is known here"),
         (json.dumps({"errors": [{"error": "No", "description": "x"}]}), "holds no jobs, but Slurm's error: No: x"),
     ],
@@ -315,3 +323,7 @@ def test_an_empty_answer_repeats_slurms_own_error() -> None:
     reading = read_slurm_jobs_json(document(errors=errors), "jobs.json")
     assert (reading.facts, reading.rows_read) == ((), 0)
     assert reading.notes == ("jobs.json: Slurm reports an error: Invalid job id specified: Unable to query JobId=3",)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_document() -> None:
+    assert len(read_slurm_jobs_json("\ufeff" + document(accounted())).facts) == 1

@@ -17,13 +17,14 @@ from loadfactor.errors import InputError
 from loadfactor.sources.sniff import refuse
 
 _LONGEST_SHOWN = 60
+_BYTE_ORDER_MARK = "\ufeff"
 _LARGEST_MOMENT = 253_402_300_800.0  # the year 10000: later is no moment but a mistake in the unit
 
 
 def decode_json(text: str, name: str, expected: str) -> Item:
     """Return the JSON object in `text`; raise `InputError`, saying what it looks like, where it is none."""
     try:
-        document = msgspec.json.decode(text)
+        document = msgspec.json.decode(text.removeprefix(_BYTE_ORDER_MARK))
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         refuse(text, name, expected)
     if not isinstance(document, dict):

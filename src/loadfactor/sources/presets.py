@@ -200,5 +200,15 @@ DEMAND_PRESETS: Mapping[str, DemandFormat] = MappingProxyType(
             times="milliseconds",
             oddities=("59 minutes, counted from the trace's start", "inputs of up to 126,195 tokens"),
         ),
+        "prometheus": DemandFormat(
+            layout=Layout(syntax="prometheus"),
+            columns={"time": "time", "rate": "value"},
+            times="epoch_seconds",
+            tokens="per_second",
+            oddities=(
+                "all series are added up: ask for those of one service, as a rate or as a counter (…_total)",
+                "rate() looks back: a value is about the time before its moment",
+            ),
+        ),
     }
 )

@@ -95,7 +95,7 @@ def read_answer(text: str, name: str = "prometheus.json") -> Answer:
     answers with a scalar or a text.
     """
     try:
-        answered = msgspec.json.decode(text, type=_Answered)
+        answered = msgspec.json.decode(text.removeprefix("\ufeff"), type=_Answered)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         refuse(text, name, EXPECTED_ANSWER)
     if answered.status != "success" or answered.data is None:

@@ -82,12 +82,13 @@ def is_sacct_text(text: str) -> bool:
 
 def is_kernel_log(text: str) -> bool:
     """Return whether it holds a line of a kernel log about an NVIDIA GPU's error."""
-    return _XID.search(text) is not None
+    return _XID.search(text) is not None and not text.lstrip().startswith(("{", "[{"))
 
 
 KINDS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
     {
         "a short form of a cluster": is_short_cluster,
+        "a kernel log with XID errors": is_kernel_log,
         "an answer of Prometheus": is_prometheus_json,
         "objects of Kubernetes": is_kubernetes_json,
         "jobs of Slurm in JSON": is_slurm_jobs_json,
@@ -97,7 +98,6 @@ KINDS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
         "scontrol show node": is_scontrol_nodes,
         "a table of sacct": is_sacct_text,
         "a scrape in Prometheus' text format": is_prometheus_text,
-        "a kernel log with XID errors": is_kernel_log,
     }
 )
 """Every kind in the words of a message, in the order in which they are asked: the narrower before the wider."""

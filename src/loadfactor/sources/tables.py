@@ -25,6 +25,7 @@ from loadfactor.units import BYTES_PER_MEBIBYTE
 
 MAX_TRACE_CHARACTERS = 4096 * BYTES_PER_MEBIBYTE
 MAX_LINE_CHARACTERS = 4 * BYTES_PER_MEBIBYTE
+MAX_ANSWER_CHARACTERS = 1024 * BYTES_PER_MEBIBYTE
 LINE = "line"
 _GZIP_MAGIC = b"\x1f\x8b"
 _ROWS_PER_CHUNK = 100_000
@@ -37,10 +38,12 @@ class Layout(Noun):
     """How a log's records are written: a separated table, with or without a header line, or one JSON object a line.
 
     `header` names the columns of a table that has no header line of its own. `words` are columns with any white space
-    between them; of these tables, lines that begin with `comment` are no records.
+    between them; of these tables, lines that begin with `comment` are no records. `prometheus` is an answer to
+    query_range: a row a moment, numbered from 1, with the columns `time`, `value` (all series together) and each
+    metric; what concerns the whole answer is said of row 0.
     """
 
-    syntax: Literal["csv", "words", "jsonl"] = "csv"
+    syntax: Literal["csv", "words", "jsonl", "prometheus"] = "csv"
     separator: Annotated[str, Field(strict=True, min_length=1, max_length=1)] = ","
     quoted: Annotated[bool, Field(strict=True)] = True
     header: tuple[Text, ...] | None = None
@@ -64,9 +67,11 @@ def read_table(source: Source, layout: Layout, columns: Sequence[str], name: str
     """
     builder = _Builder(name, tuple(dict.fromkeys(columns)))
     with _opened(source, name) as stream:
-        lines = _lines(stream, name)
         try:
-            _READERS[layout.syntax](lines, layout, builder)
+            if layout.syntax == "prometheus":
+                _read_answer(stream, builder)
+            else:
+                _READERS[layout.syntax](_lines(stream, name), layout, builder)
         except csv.Error as error:
             line = builder.last_line + 1
             remedy = "correct the quotes, or set quoted: false where the log has none"
@@ -183,6 +188,21 @@ def _read_json_lines(lines: Iterator[str], _layout: Layout, builder: _Builder) -
             builder.refuse(line, f"has no field {error}", "name one of its fields with --columns")
     if builder.bad_rows and len(builder.bad_rows) == builder.rows_read:
         raise InputError(builder.bad_rows[:20])
+
+
+def _read_answer(stream: io.TextIOWrapper, builder: _Builder) -> None:
+    from loadfactor.sources.answer_table import rows_of_answer
+
+    text = stream.read(MAX_ANSWER_CHARACTERS)
+    if len(text) == MAX_ANSWER_CHARACTERS:
+        fact = f"holds more than the {MAX_ANSWER_CHARACTERS} characters that are accepted"
+        raise InputError.of(builder.name, fact, "ask for fewer days or a longer step")
+    rows, faults = rows_of_answer(text, builder.name, builder.columns)
+    for number, cells in enumerate(rows, start=1):
+        builder.add(number, cells)
+    for fault in faults:
+        place = fault.path.removeprefix(f"{builder.name}:")
+        builder.refuse(0, f"{place} {fault.fact}", fault.remedy)
 
 
 def _cell(value: Any) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loadfactor.errors import InputError
 from loadfactor.sources.facts import JobInterval, LeftOut, NodeFact, Reading
@@ -28,7 +28,7 @@ def read_kubernetes_json(text: str, name: str = "kubernetes.json") -> Kubernetes
     """Return the pods and nodes of one document; raise `InputError` where it holds no objects of Kubernetes.
 
     An object that cannot be read is left out, a pod with the GPU-seconds that it may have been. Objects of other kinds
-    are counted in a note. Pods that only hold a GPU for others that share it are none themselves.
+    are counted in a note, and pods without GPUs only counted, as are those that just hold one for others that share it.
     """
     document = decode_json(text, name, EXPECTED)
     if not is_kubernetes_json(text):
@@ -73,20 +73,26 @@ def _nodes(items: list[Item], name: str) -> Reading[NodeFact]:
 def _pods(items: list[tuple[int, Item]], name: str, nodes: dict[str, NodeFact]) -> Reading[JobInterval]:
     facts: list[JobInterval] = []
     left_out: list[LeftOut] = []
-    reservations = 0
+    reservations, without = 0, 0
     for position, item in items:
         try:
             if is_reservation(item):
                 reservations += 1
                 continue
-            facts.append(pod_interval(item, position, nodes))
+            interval = pod_interval(item, position, nodes)
         except InputError as error:
             left_out.append(LeftOut(error.faults[0], _stake(item)))
+            continue
+        if interval.gpus or interval.gpus_requested:
+            facts.append(interval)
+        else:
+            without += 1
     notes = []
     if reservations:
         which = "1 pod only holds a GPU" if reservations == 1 else f"{reservations} pods only hold GPUs"
         notes.append(f"{name}: {which} for others that share it, and counts as none")
-    return Reading(name, tuple(facts), len(items), tuple(left_out), tuple(notes))
+    rows_without_gpus = without + reservations
+    return Reading(name, tuple(facts), len(items), tuple(left_out), tuple(notes), rows_without_gpus=rows_without_gpus)
 
 
 def _stake(pod: Item) -> float | None:
@@ -102,4 +108,4 @@ def _with_others(pods: Reading[JobInterval], objects: list[tuple[str, Item]], na
         found = ", ".join(sorted(others)[:5])
         raise InputError.of(name, f"holds no pod and no node, but {found}", "write `kubectl get pods,nodes -A -o json`")
     notes = [f"{name}: {count} objects of the kind {kind} are not read" for kind, count in sorted(others.items())[:5]]
-    return Reading(pods.source, pods.facts, pods.rows_read, pods.left_out, (*pods.notes, *notes))
+    return replace(pods, notes=(*pods.notes, *notes))

@@ -36,12 +36,15 @@ _MIB_PER_GIB = 1024
 def pod_interval(pod: Item, row: int, nodes: Mapping[str, NodeFact]) -> JobInterval:
     """Return the stay of a pod; raise `InputError` where it cannot be read, or is over and nothing says since when.
 
-    It holds its GPUs from the moment at which it is bound to a node, before its images are there, until its last
-    container has finished. `nodes` are those of the same document, for the type and memory of their GPUs.
+    It holds its GPUs, and counts as running, from the moment at which it is bound to a node, before its images are
+    there, until its last container has finished. `nodes` are those of the same document, for the type and memory of
+    their GPUs.
     """
     metadata, spec, status = pod.item("metadata"), pod.item("spec"), pod.item("status")
     state = _state(status)
     started, ended = _held_since(status), None
+    if state is JobState.PENDING and started is not None:
+        state = JobState.RUNNING
     if state not in _NOT_OVER:
         ended = _ended(status, started)
     asked = asked_by(pod)

@@ -81,7 +81,7 @@ def read_state_metrics(documents: Iterable[tuple[str, str]], source: str = "kube
     left_out += [row for answer in answers for row in answer.left_out]
     nodes = _nodes(series)
     return StateReading(
-        Reading(source, tuple(facts), len(facts) + len(left_out), tuple(left_out), tuple(notes)),
+        Reading(source, tuple(facts), len(facts) + len(left_out), tuple(left_out), tuple(notes), written_at=last),
         Reading(source, nodes, len(nodes)),
     )
 

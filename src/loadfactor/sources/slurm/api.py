@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from loadfactor.errors import Fault, InputError
@@ -20,11 +21,22 @@ WITHOUT_LIMIT = NOT_SET + 1
 _MARKS_NOT_SET = frozenset({float(NOT_SET), float(2**64 - 2), -2.0})
 _MARKS_INFINITE = frozenset({float(WITHOUT_LIMIT)})
 _MOST_QUOTED = 3
+_WANTED = ("gres", "mem")
 _BASE_STATES = frozenset(JobState) - {JobState.REQUEUED, JobState.UNKNOWN}
 
 
-def list_of(text: str, name: str, keys: Sequence[str], expected: str) -> tuple[str, list[Any], tuple[str, ...]]:
-    """Return which of `keys` the document has, the list there, and notes on what Slurm itself reports as wrong.
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The list at `key` of a document, notes on what Slurm reports as wrong, and when the controller wrote it."""
+
+    key: str
+    entries: list[Any]
+    notes: tuple[str, ...]
+    written_at: float | None
+
+
+def list_of(text: str, name: str, keys: Sequence[str], expected: str) -> Answered:
+    """Return the list at the first of `keys` that a document has.
 
     Raises `InputError` where the text is no such document, or one in which Slurm answers with errors alone.
     """
@@ -36,7 +48,14 @@ def list_of(text: str, name: str, keys: Sequence[str], expected: str) -> tuple[s
     if not isinstance(document.fields.get(key), list):
         refuse(text, name, expected)
     notes = [f"{name}: Slurm reports an error: {error}" for error in errors]
-    return key, document.list(key), tuple(notes[:_MOST_QUOTED])
+    return Answered(key, document.list(key), tuple(notes[:_MOST_QUOTED]), _written_at(document))
+
+
+def _written_at(document: Item) -> float | None:
+    try:
+        return api_moment(document, "last_update")
+    except InputError:
+        return None
 
 
 def api_number(item: Item, key: str) -> float | None:
@@ -77,11 +96,11 @@ def api_cell(item: Item, key: str, parse: Callable[[str], Parsed], text: str | N
 
 
 def resources_text(item: Item, key: str) -> str:
-    """Return trackable resources as `gres/gpu:h100=4,mem=512`: those of a list of records, or the text as it is."""
+    """Return resources as `gres/gpu:h100=4,mem=512`: GPUs and memory of a list of records, or a text as it is."""
     value = item.fields.get(key)
     if isinstance(value, str):
         return value
-    return ",".join(_resource(resource) for resource in item.items(key))
+    return ",".join(_resource(resource) for resource in item.items(key) if resource.fields.get("type") in _WANTED)
 
 
 def base_state(words: Sequence[str]) -> JobState:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from loadfactor.errors import InputError
 from loadfactor.sources.facts import JobInterval, LeftOut, Reading
@@ -21,28 +20,32 @@ def read_slurm_jobs_json(text: str, name: str = "jobs.json") -> Reading[JobInter
     The accounting database (`sacct`, /slurmdb/) knows what a job held by its trackable resources; the controller
     (`squeue`, /slurm/) also by the GPUs' indices on each node, and where the site tracks no GPUs, by what was
     requested. A start or an end that is only planned is not set. A job that cannot be read is left out, with the
-    GPU-seconds that it may have been.
+    GPU-seconds that it may have been, and one without GPUs is only counted.
     """
-    _, entries, notes = list_of(text, name, ("jobs",), EXPECTED)
+    answered = list_of(text, name, ("jobs",), EXPECTED)
+    entries = answered.entries
     read: list[JobInterval] = []
     left_out: list[LeftOut] = []
-    restarts: list[int] = []
     for position, entry in enumerate(entries):
-        place = f"{name}:jobs[{position}]"
-        if not isinstance(entry, dict):
-            fault = first_fault(InputError.of(place, "is no object", "write the document again"))
-            left_out.append(LeftOut(fault))
-            continue
-        item = Item(entry, place)
+        item = Item(entry if isinstance(entry, dict) else {}, f"{name}:jobs[{position}]")
         try:
+            if not isinstance(entry, dict):
+                raise InputError.of(item.path, "is no object", "write the document again")
             read.append(_interval(item, position))
-            restarts.append(_restarts(item))
         except InputError as error:
-            left_out.append(LeftOut(first_fault(error), _stake(item)))
-    read, untracked_rows = _without_untracked(read, entries, name)
-    left_out += untracked_rows
-    found = Reading(name, tuple(read), len(entries), tuple(left_out), notes)
-    return replace(found, notes=(*notes, *_notes(found, restarts)))
+            left_out.append(LeftOut(first_fault(error), _stake(item) if item.fields else None))
+    tracked, untracked_rows = _without_untracked(read, entries, name)
+    facts = tuple(interval for interval in tracked if interval.gpus or interval.gpus_requested)
+    restarts = [_restarts(Item(entries[interval.row], name)) for interval in facts]
+    return Reading(
+        source=name,
+        facts=facts,
+        rows_read=len(entries),
+        left_out=(*left_out, *untracked_rows),
+        notes=(*answered.notes, *_notes(name, restarts)),
+        rows_without_gpus=len(tracked) - len(facts),
+        written_at=answered.written_at,
+    )
 
 
 def _interval(item: Item, position: int) -> JobInterval:
@@ -81,10 +84,10 @@ def _without_untracked(
     return kept, left_out
 
 
-def _notes(found: Reading[JobInterval], restarts: Sequence[int]) -> list[str]:
+def _notes(name: str, restarts: Sequence[int]) -> list[str]:
     again = [count for count in restarts if count]
     if not again:
         return []
     times = "once" if sum(again) == 1 else f"{sum(again)} times in all"
     which = "1 job was" if len(again) == 1 else f"{len(again)} jobs were"
-    return [f"{found.source}: {which} requeued ({times}); stays before the last may be missing from this document"]
+    return [f"{name}: {which} requeued ({times}); stays before the last may be missing from this document"]

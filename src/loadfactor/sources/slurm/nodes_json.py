@@ -26,7 +26,8 @@ def read_slurm_nodes_json(text: str, name: str = "nodes.json") -> Reading[NodeFa
     The newer `sinfo --json` lists a node once for each of its partitions: it becomes one node with all of them. A node
     that cannot be read is left out.
     """
-    key, entries, notes = list_of(text, name, ("nodes", "sinfo"), EXPECTED)
+    answered = list_of(text, name, ("nodes", "sinfo"), EXPECTED)
+    key, entries = answered.key, answered.entries
     read: Callable[[Item], list[NodeFact]] = _of_node if key == "nodes" else _of_partition
     facts: list[NodeFact] = []
     left_out: list[LeftOut] = []
@@ -39,7 +40,8 @@ def read_slurm_nodes_json(text: str, name: str = "nodes.json") -> Reading[NodeFa
         except InputError as error:
             left_out.append(LeftOut(first_fault(error)))
     kept, repeated = merged(facts, name)
-    return Reading(name, kept, len(entries), (*left_out, *repeated), (*notes, *slice_notes(kept, name)))
+    notes = (*answered.notes, *slice_notes(kept, name))
+    return Reading(name, kept, len(entries), (*left_out, *repeated), notes, written_at=answered.written_at)
 
 
 def node_fact(item: Item, states: tuple[str, ...], gpus: Gpus, since: float | None, **rest: object) -> NodeFact:

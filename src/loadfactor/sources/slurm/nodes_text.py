@@ -52,6 +52,7 @@ def read_scontrol_nodes(text: str, name: str = "nodes.txt", zone: str | None = N
         refuse(text, name, EXPECTED)
     if zone is not None and not is_zone(zone):
         raise InputError.of(name, f"{zone!r} is no time zone that is known", "name one such as Europe/Berlin or UTC")
+    text = text.removeprefix("\ufeff")
     facts: list[NodeFact] = []
     left_out: list[LeftOut] = []
     without_zone = 0
