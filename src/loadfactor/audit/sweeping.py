@@ -105,6 +105,18 @@ def _change_node(which: int, node: int, change: int, histogram: Floats, memory_g
         _move_node(histogram, node, before, after, memory_gib)
 
 
+@inner
+def _add(
+    elapsed: float, now: Floats, small_now: Floats, seconds: Floats, queued: Floats, hour: int, too_small: Floats
+) -> None:
+    """Add what holds at this moment for the time that it held."""
+    for cause in range(_WANTED):
+        seconds[cause] += now[cause] * elapsed
+    queued[hour] += now[_WANTED] * elapsed
+    for position in range(len(small_now)):
+        too_small[position] += small_now[position] * elapsed
+
+
 @kernel
 def sweep(
     moment: Floats,
@@ -125,9 +137,8 @@ def sweep(
 ) -> float:
     """Fill `seconds` (hours x causes), `queued` (hours) and `too_small` (sizes); return GiB-seconds available.
 
-    The events ascend by moment; those before the first edge only set the scene. `histogram` (3 x most GPUs of a node
-    + 1), `waiting` (open, limited by size), `nodes` (free, out by node), `now` (6) and `small_now` (by size) are room
-    to work in, all zero.
+    The events ascend by moment; those before the first edge only set the scene. Room to work in, all zero: `histogram`
+    (3 x most GPUs of a node + 1), `waiting` (open, limited), `nodes` (free, out), `now` (6), `small_now` (by size).
     """
     memory_now, memory_total = 0.0, 0.0
     for node in range(len(node_gpus)):
@@ -141,12 +152,8 @@ def sweep(
             if stale:
                 _explain(histogram, waiting, sizes, now, small_now)
                 stale = False
-            for cause in range(_WANTED):
-                seconds[hour, cause] += now[cause] * elapsed
-            queued[hour] += now[_WANTED] * elapsed
+            _add(elapsed, now, small_now, seconds[hour], queued, hour, too_small)
             memory_total += memory_now * elapsed
-            for position in range(len(sizes)):
-                too_small[position] += small_now[position] * elapsed
         since = moment[event]
         which, item = kind[event], index[event]
         stale = stale or which != _EDGE

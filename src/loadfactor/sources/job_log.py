@@ -90,46 +90,49 @@ def intervals_of_log(log: JobLog, name: str) -> Reading[JobInterval]:
     Where the log does not say when a job started, it is taken to have started when it was submitted; a note says how
     many. A job without a run time is left out. A fraction of a GPU counts as one that is shared.
     """
-    facts, left_out, assumed = [], [LeftOut(fault) for fault in log.bad_rows], 0
-    columns = (
-        LINE,
-        "id",
-        "user",
-        "name",
-        "account",
-        "submit_s",
-        "start_s",
-        "duration_s",
-        "limit_s",
-        "gpus",
-        "priority",
-    )
-    for row, job_id, user, title, account, submit, start, duration, limit, gpus, priority in log.frame.select(
-        columns
-    ).iter_rows():
-        if duration is None:
-            fault = Fault(f"{name}:{row}", f"job {job_id}: states no run time", "add it, or drop the row")
-            left_out.append(LeftOut(fault))
-            continue
-        assumed += start is None
-        begin = submit if start is None else start
-        facts.append(
-            JobInterval(
-                row=row,
-                id=job_id,
-                state=JobState.COMPLETED,
-                name=title,
-                user=user,
-                account=account,
-                priority=priority,
-                submitted=submit,
-                started=begin,
-                ended=begin + duration,
-                limit_seconds=limit,
-                gpus=math.ceil(gpus),
-                gpus_requested=math.ceil(gpus),
-                gpu_share=min(1.0, gpus) if gpus else 1.0,
-            )
-        )
+    known = log.frame.filter(pl.col("duration_s").is_not_null())
+    unknown = log.frame.filter(pl.col("duration_s").is_null()).select(LINE, "id").iter_rows()
+    left_out = [LeftOut(fault) for fault in log.bad_rows]
+    left_out += [
+        LeftOut(Fault(f"{name}:{row}", f"job {job_id}: states no run time", "add it, or drop the row"))
+        for row, job_id in unknown
+    ]
+    facts = [_stay(*row) for row in known.select(_OF_A_STAY).iter_rows()]
+    assumed = known["start_s"].null_count()
     note = f"{name}: {assumed} jobs state no start, and are taken to have started when they were submitted"
     return Reading(name, facts, log.rows_read, tuple(left_out), (note,) if assumed else ())
+
+
+_OF_A_STAY = (LINE, "id", "user", "name", "account", "submit_s", "start_s", "duration_s", "limit_s", "gpus", "priority")
+
+
+def _stay(
+    row: int,
+    job_id: str,
+    user: str | None,
+    name: str | None,
+    account: str | None,
+    submit: float,
+    start: float | None,
+    duration: float,
+    limit: float | None,
+    gpus: float,
+    priority: float | None,
+) -> JobInterval:
+    begin = submit if start is None else start
+    return JobInterval(
+        row=row,
+        id=job_id,
+        state=JobState.COMPLETED,
+        name=name,
+        user=user,
+        account=account,
+        priority=priority,
+        submitted=submit,
+        started=begin,
+        ended=begin + duration,
+        limit_seconds=limit,
+        gpus=math.ceil(gpus),
+        gpus_requested=math.ceil(gpus),
+        gpu_share=min(1.0, gpus) if gpus else 1.0,
+    )

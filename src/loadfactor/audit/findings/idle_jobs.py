@@ -19,6 +19,9 @@ THRESHOLD = Threshold(
 )
 
 
+TITLE = "GPUs asked for and not used"
+
+
 @dataclass(frozen=True, slots=True)
 class _Used:
     """What one job held, in GPU-hours of known activity: on GPUs that were idle throughout, and in all."""
@@ -32,16 +35,8 @@ class _Used:
 
 def find_idle_jobs(record: Record) -> Finding:
     """Return the GPU-hours of GPUs that a job held and never used, as a share of those whose activity is known."""
-    title = "GPUs asked for and not used"
     if record.activity is None:
-        return Finding(
-            rule="idle_jobs",
-            title=title,
-            verdict="unknown",
-            sentence="No telemetry was given, so nothing tells whether held GPUs worked.",
-            threshold=THRESHOLD,
-            remedy="Give DCGM scrapes or Prometheus' answers with --telemetry.",
-        )
+        return _unknown()
     used = _used(record)
     known = sum(each.known_hours for each in used)
     idle = sum(each.idle_hours for each in used)
@@ -49,7 +44,7 @@ def find_idle_jobs(record: Record) -> Finding:
     worst = sorted((each for each in used if each.idle_hours), key=lambda each: -each.idle_hours)
     return Finding(
         rule="idle_jobs",
-        title=title,
+        title=TITLE,
         verdict=verdict_of(value, THRESHOLD),
         sentence=f"{len(worst):,} jobs held GPUs that they never used: {idle:,.0f} GPU-hours."
         if known
@@ -73,6 +68,17 @@ def find_idle_jobs(record: Record) -> Finding:
         remedy="Warn and then end jobs whose GPUs stay idle; ask for as many GPUs as the program uses.",
         recoverable_gpu_hours=idle,
         figures={"jobs": len(worst), "gpu_hours": idle, "known_gpu_hours": known},
+    )
+
+
+def _unknown() -> Finding:
+    return Finding(
+        rule="idle_jobs",
+        title=TITLE,
+        verdict="unknown",
+        sentence="No telemetry was given, so nothing tells whether held GPUs worked.",
+        threshold=THRESHOLD,
+        remedy="Give DCGM scrapes or Prometheus' answers with --telemetry.",
     )
 
 
