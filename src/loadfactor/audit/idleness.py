@@ -52,10 +52,10 @@ class Idleness:
 
 @dataclass(frozen=True)
 class _Events:
+    """Events by their moment; `table` has their kind, what they are about, and by how much it changes."""
+
     moment: Floats
-    kind: Ints
-    index: Ints
-    change: Ints
+    table: Ints
 
 
 def waiting_span(interval: JobInterval, window: Window) -> tuple[float, float] | None:
@@ -93,9 +93,7 @@ def explain_idle(
     too_small = np.zeros(len(sizes))
     memory = sweep(
         events.moment,
-        events.kind,
-        events.index,
-        events.change,
+        events.table,
         node_gpus,
         fleet.memory_gib,
         np.array(sizes, dtype=np.int64),
@@ -138,8 +136,8 @@ def _events(
     ]
     moment, kind, index, change = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(moment, kind="stable")
-    whole = [column[order].astype(np.int64) for column in (kind, index, change)]
-    return _Events(moment[order].astype(np.float64), *whole)
+    table = np.column_stack((kind, index, change)).astype(np.int64)[order]
+    return _Events(moment[order].astype(np.float64), table)
 
 
 def _waits(

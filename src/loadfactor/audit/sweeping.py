@@ -106,6 +106,17 @@ def _change_node(which: int, node: int, change: int, histogram: Floats, memory_g
 
 
 @inner
+def _begin(histogram: Floats, nodes: Ints, node_gpus: Ints, memory_gib: Floats) -> float:
+    """Begin with every GPU free; return the GiB of the fleet."""
+    memory = 0.0
+    for node in range(len(node_gpus)):
+        nodes[0, node] = node_gpus[node]
+        _move_node(histogram, node, 0, node_gpus[node], memory_gib)
+        memory += node_gpus[node] * memory_gib[node]
+    return memory
+
+
+@inner
 def _add(
     elapsed: float, now: Floats, small_now: Floats, seconds: Floats, queued: Floats, hour: int, too_small: Floats
 ) -> None:
@@ -120,9 +131,7 @@ def _add(
 @kernel
 def sweep(
     moment: Floats,
-    kind: Ints,
-    index: Ints,
-    change: Ints,
+    events: Ints,
     node_gpus: Ints,
     memory_gib: Floats,
     sizes: Ints,
@@ -137,14 +146,10 @@ def sweep(
 ) -> float:
     """Fill `seconds` (hours x causes), `queued` (hours) and `too_small` (sizes); return GiB-seconds available.
 
-    The events ascend by moment; those before the first edge only set the scene. Room to work in, all zero: `histogram`
-    (3 x most GPUs of a node + 1), `waiting` (open, limited), `nodes` (free, out), `now` (6), `small_now` (by size).
+    `events` (kind, index, change) ascend by moment; those before the first edge set the scene. Room to work in, all
+    zero: `histogram` (3 x most GPUs of a node + 1), `waiting` (open, limited), `nodes` (free, out), `now`, `small_now`.
     """
-    memory_now, memory_total = 0.0, 0.0
-    for node in range(len(node_gpus)):
-        nodes[0, node] = node_gpus[node]
-        _move_node(histogram, node, 0, node_gpus[node], memory_gib)
-        memory_now += node_gpus[node] * memory_gib[node]
+    memory_now, memory_total = _begin(histogram, nodes, node_gpus, memory_gib), 0.0
     hour, since, stale = -1, moment[0], True
     for event in range(len(moment)):
         elapsed = moment[event] - since
@@ -155,17 +160,17 @@ def sweep(
             _add(elapsed, now, small_now, seconds[hour], queued, hour, too_small)
             memory_total += memory_now * elapsed
         since = moment[event]
-        which, item = kind[event], index[event]
+        which, item, by = events[event, 0], events[event, 1], events[event, 2]
         stale = stale or which != _EDGE
         if which == _EDGE:
             hour += 1
             if hour == len(queued):
                 break
         elif which >= _WAITS:
-            waiting[which - _WAITS, item] += change[event]
+            waiting[which - _WAITS, item] += by
         else:
-            _change_node(which, item, change[event], histogram, memory_gib, nodes)
+            _change_node(which, item, by, histogram, memory_gib, nodes)
             if which == _OUT:
-                memory_now -= change[event] * memory_gib[item]
-                now[_UNAVAILABLE] += change[event]
+                memory_now -= by * memory_gib[item]
+                now[_UNAVAILABLE] += by
     return memory_total
