@@ -24,7 +24,9 @@ from loadfactor.sources.telemetry.kernel_log import read_xid_log
 from tests.sources import test_dcgm, test_kubernetes, test_nodes_of_slurm, test_state_metrics
 from tests.sources.slurm_documents import accounted, controlled, document
 
-ROUNDS = 400
+ROUNDS = 300
+SLOW_ROUNDS = 80
+SLOW = ("answer", "scrape", "demand")  # they build frames, which takes milliseconds
 STRANGE: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1.5, 1e308, 2**63, 2**64, -(2**63), 4294967294, 4294967295, 10**30, "", " ", "x"),
     *("1", "NaN", "-inf", "9" * 400, "gpu:1e9", "gpu[0-99999999]", "gres/gpu=x", "\u0000", "\ud800", "é" * 70, "²"),
@@ -129,8 +131,9 @@ def test_changed_fields(name: str) -> None:
     text, reader = JSON_READERS[name]
     dice = random.Random(f"{name} fields")
     assert survives(reader, text)
-    read = sum(survives(reader, json.dumps(mutated(json.loads(text), dice))) for _ in range(ROUNDS))
-    assert ROUNDS // 10 < read < ROUNDS, "the changes must neither always nor never matter"
+    rounds = SLOW_ROUNDS if name in SLOW else ROUNDS
+    read = sum(survives(reader, json.dumps(mutated(json.loads(text), dice))) for _ in range(rounds))
+    assert rounds // 10 < read < rounds, "the changes must neither always nor never matter"
 
 
 @pytest.mark.parametrize("name", TEXT_READERS)
@@ -138,7 +141,7 @@ def test_changed_characters(name: str) -> None:
     text, reader = TEXT_READERS[name]
     dice = random.Random(f"{name} characters")
     assert survives(reader, text)
-    for _ in range(ROUNDS):
+    for _ in range(SLOW_ROUNDS if name in SLOW else ROUNDS):
         characters = list(text)
         for _ in range(dice.randrange(1, 6)):
             at = dice.randrange(len(characters))
@@ -153,5 +156,5 @@ def test_changed_characters(name: str) -> None:
 @pytest.mark.parametrize("name", TEXT_READERS)
 def test_documents_that_break_off(name: str) -> None:
     text, reader = TEXT_READERS[name]
-    for end in range(0, len(text), max(1, len(text) // 100)):
+    for end in range(0, len(text), max(1, len(text) // 50)):
         survives(reader, text[:end])
