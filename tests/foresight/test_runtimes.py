@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadfactor.errors import InputError
-from loadfactor.foresight import JobFeatures, LearntRuntime, PerfectRuntime, RuntimeEstimator, UserLimit
+from loadfactor.foresight import JobFeatures, LearntRuntime, PerfectRuntime, RuntimeEstimator, UserLimit, misjudged
 from loadfactor.foresight.learnt import KINSHIPS
 from loadfactor.foresight.windows import SortedWindow
 from tests.foresight.slow import SlowRuntime
@@ -115,6 +115,20 @@ def test_the_window_is_the_last_numbers_sorted(values: list[int], limit: int, fl
     assert window.sizes == sorted(values[-limit:])
     assert list(window.arrivals) == values[-limit:]
     assert window.count_above(floor) == sum(value > floor for value in values[-limit:])
+
+
+@given(factor=st.floats(0.1, 10), spread=st.floats(1, 20), seed=st.integers(0, 5))
+def test_a_misjudged_run_time_is_wrong_by_what_was_stated(factor: float, spread: float, seed: int) -> None:
+    truth = {f"job {number}": 100.0 + number for number in range(200)}
+    ratios = [guess / truth[name] / factor for name, guess in misjudged(truth, factor, spread, seed).items()]
+    assert min(ratios) >= 1 / spread * (1 - 1e-9)
+    assert max(ratios) <= spread * (1 + 1e-9)
+    if spread > 1.001:
+        below = sum(ratio < 1 for ratio in ratios)
+        assert 60 < below < 140
+    else:
+        assert ratios == pytest.approx([1.0] * 200, rel=2e-3)
+    assert misjudged(truth, factor, spread, seed) == misjudged(truth, factor, spread, seed)
 
 
 def test_wrong_input_is_told() -> None:

@@ -1,9 +1,11 @@
-"""Two estimates that learn nothing: the user's limit, and the truth (the line that no estimate crosses)."""
+"""Estimates that learn nothing: the user's limit, the truth (the line that no estimate crosses), the truth misjudged."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 from loadfactor.errors import InputError
 from loadfactor.foresight.features import JobFeatures
@@ -55,3 +57,17 @@ class PerfectRuntime:
 
     def learn(self, job_id: str, features: JobFeatures, run_seconds: float) -> None:
         """Learn nothing."""
+
+
+def misjudged(
+    run_seconds: Mapping[str, float], factor: float = 1.0, spread: float = 1.0, seed: int = 0
+) -> dict[str, float]:
+    """Return the run times as one who is wrong in a stated way would guess them: for measuring what that costs.
+
+    Every run time is multiplied by `factor` and by a factor of its own, drawn evenly in the logarithm between
+    1 / `spread` and `spread`; both are positive, and `spread` is at least 1. The draws are those of `seed`, in the order
+    of the mapping.
+    """
+    drawn = np.random.default_rng([seed, 2]).uniform(-1.0, 1.0, size=len(run_seconds))
+    factors = factor * spread**drawn
+    return {job_id: run * own for (job_id, run), own in zip(run_seconds.items(), factors.tolist(), strict=True)}
