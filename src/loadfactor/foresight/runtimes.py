@@ -33,6 +33,10 @@ class UserLimit:
         limit = self.default_seconds if features.limit_seconds is None else features.limit_seconds
         return limit if elapsed_seconds < limit else outgrown(elapsed_seconds)
 
+    def planned(self, job_id: str, features: JobFeatures) -> float:
+        """Return the limit."""
+        return self.estimate(job_id, features, 0.0)
+
     def learn(self, job_id: str, features: JobFeatures, run_seconds: float) -> None:
         """Learn nothing."""
 
@@ -54,6 +58,10 @@ class PerfectRuntime:
             fact = "no run time is known of this job"
             raise InputError.of(f"run_seconds[{job_id}]", fact, "give the run time of every job") from None
         return truth if elapsed_seconds < truth else outgrown(elapsed_seconds)
+
+    def planned(self, job_id: str, features: JobFeatures) -> float:
+        """Return the true run time; raise `InputError` for a job that is not in the table."""
+        return self.estimate(job_id, features, 0.0)
 
     def learn(self, job_id: str, features: JobFeatures, run_seconds: float) -> None:
         """Learn nothing."""
