@@ -108,9 +108,9 @@ def jobs_with_real_limits(path: Path) -> list[Ended]:
 class BestGuess:
     """A quantile of what is left to be true, for one who knows the whole trace, its future too, but not this job.
 
-    Where a limit is the truth times a factor that was drawn evenly in the logarithm, all run times that the limit allows
-    are as likely as they are frequent in the trace. Counted are the other jobs within the same power of two of GPUs. No
-    predictor from size, limit and time run does much better.
+    Where a limit is the truth times a factor that was drawn evenly in the logarithm, all run times that the limit
+    allows are as likely as they are frequent in the trace. Counted are the other jobs within the same power of two of
+    GPUs. What size, limit and time run leave open, no predictor from them alone can tell.
     """
 
     def __init__(self, jobs: Sequence[Ended], quantile: float) -> None:
@@ -169,7 +169,8 @@ def runtime_row(jobs: Sequence[Ended], answers: list[tuple[int, float]], elapsed
     error = np.abs(np.log(answer / truth))
     factor = math.exp(float(np.median(error)))
     by_work = float(np.average(error, weights=gpus * (truth - elapsed)))
-    return f"{factor:.2f} | {error.mean():.3f} | {by_work:.3f} | {(answer < truth).mean():.0%} | {short:.2f} | {long:.2f}"
+    too_short = (answer < truth).mean()
+    return f"{factor:.2f} | {error.mean():.3f} | {by_work:.3f} | {too_short:.0%} | {short:.2f} | {long:.2f}"
 
 
 def report_runtimes(name: str, jobs: list[Ended], drawn_limits: bool = True) -> None:
@@ -182,7 +183,8 @@ def report_runtimes(name: str, jobs: list[Ended], drawn_limits: bool = True) -> 
         if drawn_limits:
             contestants.append((f"best guess, {quantile}", jobs, BestGuess(jobs, quantile)))
     show(f"\n{name}: {len(jobs):,} jobs\n")
-    show("| estimate | elapsed s | median factor | mean log | log by GPU-h | too short | GPU-h short | GPU-h long | µs |")
+    columns = "median factor | mean log | log by GPU-h | too short | GPU-h short | GPU-h long"
+    show(f"| estimate | elapsed s | {columns} | µs |")
     show("|---" * 9 + "|")
     for title, seen, estimator in contestants:
         answers, microseconds = walk(seen, estimator)

@@ -26,7 +26,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"knowledge": {"run_times": "guess"}}, "knowledge.run_times: is 'guess', and must be 'limit', 'learnt' or"),
     (
         {"knowledge": {"run_time_factor": 2.0}},
-        "knowledge: run_time_factor and run_time_spread distort true run times, and run_times is 'learnt'; state run_ti",
+        "knowledge: run_time_factor and run_time_spread distort true run times, and run_times is 'learnt'; state",
     ),
     ({"knowledge": {"run_times": "perfect", "run_time_spread": 0.5}}, "knowledge.run_time_spread: is 0.5, and must be"),
     ({"limit_factor": {"least": 3, "most": 2}}, "limit_factor: goes from 3 down to 2; state least first, then most"),

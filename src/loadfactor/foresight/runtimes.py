@@ -1,4 +1,4 @@
-"""Estimates that learn nothing: the user's limit, the truth (the line that no estimate crosses), the truth misjudged."""
+"""Estimates that learn nothing: the user's limit, and the truth, told rightly (the upper line) or misjudged."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def misjudged(
     """Return the run times as one who is wrong in a stated way would guess them: for measuring what that costs.
 
     Every run time is multiplied by `factor` and by a factor of its own, drawn evenly in the logarithm between
-    1 / `spread` and `spread`; both are positive, and `spread` is at least 1. The draws are those of `seed`, in the order
-    of the mapping.
+    1 / `spread` and `spread`; both are positive, and `spread` is at least 1. The draws are those of `seed`, in the
+    order of the mapping.
     """
     drawn = np.random.default_rng([seed, 2]).uniform(-1.0, 1.0, size=len(run_seconds))
     factors = factor * spread**drawn
