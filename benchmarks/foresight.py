@@ -135,6 +135,10 @@ class BestGuess:
         place = first + int(self.quantile * count)
         return float(runs[place + (least < own and place >= runs.searchsorted(own))])
 
+    def planned(self, job_id: str, features: JobFeatures) -> float:
+        """Return the same for a job that waits."""
+        return self.estimate(job_id, features, 0.0)
+
     def learn(self, job_id: str, features: JobFeatures, run_seconds: float) -> None:
         """Learn nothing."""
 
@@ -169,8 +173,9 @@ def runtime_row(jobs: Sequence[Ended], answers: list[tuple[int, float]], elapsed
     error = np.abs(np.log(answer / truth))
     factor = math.exp(float(np.median(error)))
     by_work = float(np.average(error, weights=gpus * (truth - elapsed)))
-    too_short = (answer < truth).mean()
-    return f"{factor:.2f} | {error.mean():.3f} | {by_work:.3f} | {too_short:.0%} | {short:.2f} | {long:.2f}"
+    too_short, hours = (answer < truth).mean(), float(np.abs(answer - truth).mean()) / 3_600
+    accuracy = f"{factor:.2f} | {hours:.2f} | {error.mean():.3f} | {by_work:.3f}"
+    return f"{accuracy} | {too_short:.0%} | {short:.2f} | {long:.2f}"
 
 
 def report_runtimes(name: str, jobs: list[Ended], drawn_limits: bool = True) -> None:
@@ -183,9 +188,9 @@ def report_runtimes(name: str, jobs: list[Ended], drawn_limits: bool = True) -> 
         if drawn_limits:
             contestants.append((f"best guess, {quantile}", jobs, BestGuess(jobs, quantile)))
     show(f"\n{name}: {len(jobs):,} jobs\n")
-    columns = "median factor | mean log | log by GPU-h | too short | GPU-h short | GPU-h long"
+    columns = "median factor | mean error h | mean log | log by GPU-h | too short | GPU-h short | GPU-h long"
     show(f"| estimate | elapsed s | {columns} | µs |")
-    show("|---" * 9 + "|")
+    show("|---" * 10 + "|")
     for title, seen, estimator in contestants:
         answers, microseconds = walk(seen, estimator)
         for elapsed in ELAPSED_SECONDS:

@@ -16,7 +16,7 @@ TRACES = Path(os.environ.get("LOADFACTOR_TRACES", ROOT.parent / "shared" / "trac
 pytestmark = pytest.mark.skipif(
     not TRACES.is_dir(), reason=f"the public traces are not at {TRACES}; set LOADFACTOR_TRACES to their folder"
 )
-SHORT, LONG = 4, 5
+SHORT, LONG = 5, 6
 
 
 @pytest.mark.parametrize("name", JOB_TRACES)
