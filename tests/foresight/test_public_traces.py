@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.foresight import JOB_TRACES, demand_traces, runtime_row, scored, traced_jobs, walk
+from benchmarks.foresight import JOB_TRACES, BestGuess, demand_traces, runtime_row, scored, traced_jobs, walk
 from loadfactor.foresight import LastValue, LearntRuntime, RuntimeEstimator, SeasonalQuantile, UserLimit
 
 ROOT = Path(__file__).parents[2]
@@ -16,7 +16,7 @@ TRACES = Path(os.environ.get("LOADFACTOR_TRACES", ROOT.parent / "shared" / "trac
 pytestmark = pytest.mark.skipif(
     not TRACES.is_dir(), reason=f"the public traces are not at {TRACES}; set LOADFACTOR_TRACES to their folder"
 )
-SHORT, LONG = 3, 4
+SHORT, LONG = 5, 6
 
 
 @pytest.mark.parametrize("name", JOB_TRACES)
@@ -29,6 +29,7 @@ def test_learning_plans_far_fewer_gpu_hours_wrongly_than_limits(name: str) -> No
         return float(cells[SHORT]) + float(cells[LONG])
 
     assert wrong(LearntRuntime()) < 0.3 * wrong(UserLimit())
+    assert wrong(LearntRuntime()) < 1.4 * wrong(BestGuess(jobs, 0.5))
 
 
 @pytest.mark.parametrize("name", ["m-large", "m-small"])

@@ -24,6 +24,11 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"policies": ["slurm"]}, "policies[0]: 'slurm' is no policy that can be replayed; choose among fifo+peak, "),
     ({"policies": ["fifo+peak", "fifo+peak"]}, "policies: 'fifo+peak' appears twice; name it once"),
     ({"knowledge": {"run_times": "guess"}}, "knowledge.run_times: is 'guess', and must be 'limit', 'learnt' or"),
+    (
+        {"knowledge": {"run_time_factor": 2.0}},
+        "knowledge: run_time_factor and run_time_spread distort true run times, and run_times is 'learnt'; state",
+    ),
+    ({"knowledge": {"run_times": "perfect", "run_time_spread": 0.5}}, "knowledge.run_time_spread: is 0.5, and must be"),
     ({"limit_factor": {"least": 3, "most": 2}}, "limit_factor: goes from 3 down to 2; state least first, then most"),
     ({"jobs": []}, "jobs: has 0 entries and needs at least 1; add some"),
     ({"jobs": [{"file": "jobs.csv", "preset": "slurm"}]}, "jobs[0]: 'slurm' is no preset; choose one of helios-venus"),

@@ -3,7 +3,7 @@
 from loadfactor.foresight.demand import Curve, DemandForecaster, LastValue, PerfectForecast
 from loadfactor.foresight.features import JobFeatures, RuntimeEstimator
 from loadfactor.foresight.learnt import LearntRuntime
-from loadfactor.foresight.runtimes import PerfectRuntime, UserLimit
+from loadfactor.foresight.runtimes import PerfectRuntime, UserLimit, misjudged
 from loadfactor.foresight.seasonal import SeasonalQuantile
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "RuntimeEstimator",
     "SeasonalQuantile",
     "UserLimit",
+    "misjudged",
 ]

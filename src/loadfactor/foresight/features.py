@@ -37,8 +37,15 @@ class RuntimeEstimator(Protocol):
     def estimate(self, job_id: str, features: JobFeatures, elapsed_seconds: float) -> float:
         """Return the TOTAL run time in seconds that is expected of a job that has run `elapsed_seconds` so far.
 
-        A job that waits has run 0 seconds. The answer is longer than `elapsed_seconds`, and no longer than the limit
+        The answer is longer than `elapsed_seconds`, and no longer than the limit
         for as long as the job is within it.
+        """
+        ...
+
+    def planned(self, job_id: str, features: JobFeatures) -> float:
+        """Return the run time in seconds to plan with for a job that waits.
+
+        It may be longer than what is expected: a job that outlives its plan stands where the next one was to start.
         """
         ...
 

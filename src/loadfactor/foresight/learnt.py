@@ -46,23 +46,31 @@ class LearntRuntime:
     averaged with exponential forgetting. Never above the limit; where there is no kin, the limit; beyond the limit or
     without one, twice the time run.
 
-    `quantile` says how the two ways of being wrong compare: c / (1 + c) is best where a GPU-hour that was planned too
-    short costs c times one planned too long (the newsvendor's rule; Arrow, Harris and Marschak 1951).
+    The quantiles say how the two ways of being wrong compare: c / (1 + c) is best where a GPU-hour that was planned too
+    short costs c times one planned too long (the newsvendor's rule; Arrow, Harris and Marschak 1951). `quantile` is
+    that of when what runs will end; `planned_quantile`, that of waiting jobs, is higher, because a job that outlives
+    its plan delays the larger one behind it, and one that ends early makes room.
 
     Everything is a function of the order of `learn`; `state` and `restored` write and read it as JSON.
 
-    Raises `InputError` where `quantile` is not within (0, 1) or a count is not positive.
+    Raises `InputError` where a quantile is not within (0, 1) or a count is not positive.
     """
 
-    def __init__(self, quantile: float = 0.75, window: int = 500, least_survivors: int = 5) -> None:
-        if not 0 < quantile < 1:
-            raise InputError.of(
-                "quantile", f"{quantile} is no quantile", "choose one between 0 and 1, without the ends"
-            )
+    def __init__(
+        self,
+        quantile: float = 0.5,
+        window: int = 500,
+        least_survivors: int = 5,
+        planned_quantile: float = 0.95,
+    ) -> None:
+        for name, given in (("quantile", quantile), ("planned_quantile", planned_quantile)):
+            if not 0 < given < 1:
+                raise InputError.of(name, f"{given} is no quantile", "choose one between 0 and 1, without the ends")
         if not 0 < least_survivors <= window:
             fact = f"{least_survivors} survivors of a window of {window}"
             raise InputError.of("least_survivors", fact, "choose at least 1 and no more than the window")
         self.quantile = quantile
+        self.planned_quantile = planned_quantile
         self.window = window
         self.least_survivors = least_survivors
         self._histories: tuple[dict[object, SortedWindow], ...] = tuple({} for _ in KINSHIPS)
@@ -72,12 +80,19 @@ class LearntRuntime:
 
     def estimate(self, job_id: str, features: JobFeatures, elapsed_seconds: float) -> float:
         """Return the expected total run time in seconds; see the class."""
+        return self._answer(features, elapsed_seconds, self.quantile)
+
+    def planned(self, job_id: str, features: JobFeatures) -> float:
+        """Return the run time in seconds to plan with for a job that waits; see the class."""
+        return self._answer(features, 0.0, self.planned_quantile)
+
+    def _answer(self, features: JobFeatures, elapsed_seconds: float, quantile: float) -> float:
         limit = features.limit_seconds
         if limit is not None and elapsed_seconds >= limit:
             return outgrown(elapsed_seconds)
         history = self._history(_values(features), elapsed_seconds)
         if history is not None:
-            learnt = history.quantile_above(elapsed_seconds, self.quantile)
+            learnt = history.quantile_above(elapsed_seconds, quantile)
             return learnt if limit is None else min(limit, learnt)
         return max(FIRST_HOUR, outgrown(elapsed_seconds)) if limit is None else limit
 
@@ -102,13 +117,18 @@ class LearntRuntime:
         histories = [
             [[key, list(history.arrivals)] for key, history in of_kinship.items()] for of_kinship in self._histories
         ]
-        settings = {"quantile": self.quantile, "window": self.window, "least_survivors": self.least_survivors}
+        settings = {
+            "quantile": self.quantile,
+            "window": self.window,
+            "least_survivors": self.least_survivors,
+            "planned_quantile": self.planned_quantile,
+        }
         return settings | {"histories": histories, "losses": self._losses[:], "yardsticks": self._yardsticks[:]}
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> LearntRuntime:
         """Return the estimator whose `state` this was."""
-        made = cls(state["quantile"], state["window"], state["least_survivors"])
+        made = cls(state["quantile"], state["window"], state["least_survivors"], state["planned_quantile"])
         for histories, written in zip(made._histories, state["histories"], strict=True):
             for key, values in written:
                 histories[tuple(key) if isinstance(key, list) else key] = SortedWindow(made.window, values)

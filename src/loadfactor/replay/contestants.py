@@ -37,6 +37,7 @@ from loadfactor.foresight import (
     RuntimeEstimator,
     SeasonalQuantile,
     UserLimit,
+    misjudged,
 )
 
 RunTimes = Literal["limit", "learnt", "perfect"]
@@ -47,7 +48,8 @@ Demand = Literal["seasonal", "perfect"]
 class Knowledge:
     """What policies may know of the future.
 
-    `run_times`: as users' limits say, learnt from what has ended, or perfect, for an upper line. `demand`: a seasonal
+    `run_times`: as users' limits say, learnt from what has ended, or perfect, for an upper line. Perfect ones are told
+    wrong by `run_time_factor` and `run_time_spread` (see `loadfactor.foresight.misjudged`). `demand`: a seasonal
     forecast from the past only, or perfect. What is needed before the next replica can be ready is taken at `quantile`,
     what is needed later at `far_quantile`. Only the allocator forecasts demand.
     """
@@ -56,6 +58,8 @@ class Knowledge:
     demand: Demand = "seasonal"
     quantile: float = 0.975
     far_quantile: float = 0.5
+    run_time_factor: float = 1.0
+    run_time_spread: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -72,13 +76,16 @@ class Setting:
 
 
 def _estimator(setting: Setting) -> RuntimeEstimator:
-    match setting.knowledge.run_times:
+    knowledge, world = setting.knowledge, setting.world
+    match knowledge.run_times:
         case "limit":
             return UserLimit()
         case "learnt":
             return LearntRuntime()
         case "perfect":
-            return PerfectRuntime({arrival.job.id: arrival.run_seconds for arrival in setting.world.arrivals})
+            truth = {arrival.job.id: arrival.run_seconds for arrival in world.arrivals}
+            factor, spread = knowledge.run_time_factor, knowledge.run_time_spread
+            return PerfectRuntime(misjudged(truth, factor, spread, world.seed))
 
 
 def _forecasters(setting: Setting) -> dict[str, DemandForecaster]:

@@ -111,17 +111,35 @@ class FaultRecipe(Noun):
 class KnowledgeRecipe(Noun):
     """What policies may know: run times by limit, learnt from the past or perfect; demand forecast or perfect.
 
-    Demand in the next steps is taken at `quantile`, later demand at `far_quantile`.
+    Demand in the next steps is taken at `quantile`, later demand at `far_quantile`. Perfect run times are multiplied by
+    `run_time_factor`, and each by a factor of its own between 1 / `run_time_spread` and `run_time_spread`: what does a
+    wrong guess cost?
     """
 
     run_times: Literal["limit", "learnt", "perfect"] = "learnt"
     forecast: Literal["seasonal", "perfect"] = "seasonal"
     quantile: Annotated[float, Field(gt=0, lt=1)] = 0.975
     far_quantile: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    run_time_factor: Annotated[float, Field(ge=0.001, le=1000)] = 1.0
+    run_time_spread: Annotated[float, Field(ge=1, le=1000)] = 1.0
+
+    @model_validator(mode="after")
+    def _only_the_truth_is_misjudged(self) -> Self:
+        if self.run_times != "perfect" and (self.run_time_factor, self.run_time_spread) != (1.0, 1.0):
+            fact = f"run_time_factor and run_time_spread distort true run times, and run_times is {self.run_times!r}"
+            raise contradiction(fact, "state run_times: perfect, or leave the two out")
+        return self
 
     def knowledge(self) -> Knowledge:
         """Return what contestants are made from."""
-        return Knowledge(self.run_times, self.forecast, self.quantile, self.far_quantile)
+        return Knowledge(
+            self.run_times,
+            self.forecast,
+            self.quantile,
+            self.far_quantile,
+            self.run_time_factor,
+            self.run_time_spread,
+        )
 
 
 class WorthRecipe(Noun):

@@ -59,13 +59,13 @@ JOB_PRESETS: Mapping[str, JobFormat] = MappingProxyType(
             oddities=("rows with gpu_num 0 are CPU jobs and are left out",),
         ),
         "alibaba-pai": JobFormat(
-            columns={"id": "job_hash", "start": "start_s", "duration": "service_s", "gpus": "gpus"},
+            columns={"id": "job_hash", "name": "task", "start": "start_s", "duration": "service_s", "gpus": "gpus"},
             times="seconds",
             same_id="sum",
             oddities=(
                 "the time is the start, not the submission: the real queue is not in the trace",
                 "no calendar: choose a day by its number from the trace's start",
-                "rows of one job are tasks of a gang: their GPUs are added",
+                "rows of one job are tasks of a gang: their GPUs are added, and the first one's task is the job's name",
                 "a random sample of a far larger cluster, run times cut at 48 hours, shares of a GPU rounded up",
             ),
         ),

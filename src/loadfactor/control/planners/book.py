@@ -67,9 +67,7 @@ class JobBook:
     def _queue(self, job: JobRecord) -> None:
         row, columns = job.row, self.columns
         columns.size[row] = job.size
-        columns.run_seconds[row] = self.overhead_seconds + self.estimator.estimate(
-            job.request.id, features_of(job), 0.0
-        )
+        columns.run_seconds[row] = self.overhead_seconds + self.estimator.planned(job.request.id, features_of(job))
         columns.ready_at[row] = job.retry_at
         columns.priority[row] = job.priority
         columns.key[row] = self.rank(job)
@@ -78,7 +76,8 @@ class JobBook:
     def _expect(self, job: JobRecord, state: ClusterState) -> None:
         if len(self._ends) != len(state.owner):
             self._ends = np.zeros(len(state.owner), dtype=np.float64)
-        self._ends[job.first_gpu : job.first_gpu + job.size] = state.now + self.columns.run_seconds[job.row]
+        expected = self.overhead_seconds + self.estimator.estimate(job.request.id, features_of(job), 0.0)
+        self._ends[job.first_gpu : job.first_gpu + job.size] = state.now + expected
 
     def backlog_gpu_seconds(self, state: ClusterState) -> float:
         """Return the work that is there, by expected run times: what waits, and what is left of what runs."""
