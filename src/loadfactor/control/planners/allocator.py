@@ -112,7 +112,7 @@ class Allocator:
         if not first and not due and (start := self._start_alone(state, rows)):
             return Decision(starts=[start])
         rows, worth = self._dearest_first(rows, state)
-        fitting = self.book.columns.size.of(rows) <= largest_free_block(state)
+        fitting = self._fitting(rows, state)
         if not first and not fitting.any():
             return Decision()
         fitting[: self.settings.depth] = True
@@ -151,6 +151,12 @@ class Allocator:
             return rows, worth
         order = np.argsort(-worth, kind="stable")
         return rows[order], worth[order]
+
+    def _fitting(self, rows: Ints, state: ClusterState) -> npt.NDArray[np.bool_]:
+        """Return which rows a block is free for at this moment."""
+        if not len(rows):
+            return np.zeros(0, dtype=np.bool_)
+        return self.book.columns.size.of(rows) <= largest_free_block(state)
 
     def _ready_rows(self, state: ClusterState, now: int) -> Ints:
         """Return the rows of the queue that may start, as far as a free GPU lets any of them."""

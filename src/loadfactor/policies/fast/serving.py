@@ -14,6 +14,9 @@ from loadfactor.policies.compiled import inner, kernel, making_inner, making_ker
 from loadfactor.policies.instance import HELD, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy, summarise, take
 
+GROUP = 32
+"""Nodes that are passed over as one where all of their GPUs are taken at the same step."""
+
 
 @inner
 def level_at(curves: Ints, service: int, t: int) -> int:
@@ -138,7 +141,7 @@ def free_longest_first(services: Ints, held: Ints, grid: Bits, until: Ints, step
     return offered, place
 
 
-@kernel
+@making_kernel
 def reserve_services(
     intervals: Ints,
     ranked: Ints,
@@ -160,6 +163,9 @@ def reserve_services(
     whole = True
     service, start, end, cursor = NOWHERE, 0, 0, 0
     summarise(grid, first_of_node, 0, len(first_of_node) - 1)
+    full = np.empty(((len(first_of_node) - 2) // GROUP + 1, grid.shape[1]), dtype=np.uint64)
+    for group in range(len(full)):
+        _note_full(full, group, grid, first_of_node)
     for i in ranked:
         if intervals[i, 3] != NOWHERE:
             continue
@@ -167,8 +173,8 @@ def reserve_services(
             service, start, end = intervals[i, 0], intervals[i, 1], intervals[i, 2]
             cursor = len(pool_of_gpu) - 1
         cursor = reserve_highest(
-            service, start, end, cursor, service_pools, pool_of_gpu, grid, reserved[service], node_of_gpu,
-            first_of_node, steps,
+            service, start, end, cursor, service_pools, pool_of_gpu, grid, reserved[service], full,
+            node_of_gpu, first_of_node, steps,
         )  # fmt: skip
         intervals[i, 3] = cursor
         whole = whole and cursor != NOWHERE
@@ -190,41 +196,62 @@ def reserve_highest(
     pool_of_gpu: Ints,
     grid: Bits,
     reserved: Bits,
+    full: Bits,
     node_of_gpu: Ints,
     first_of_node: Ints,
     steps: int,
 ) -> int:
     """Reserve the highest GPU at or below `cursor` that is free in [start, end); return it.
 
-    Where none is free for the whole interval, the one that is free longest takes its beginning, and so on.
+    Where none is free for the whole interval, the one that is free longest takes its beginning, and so on. `full` says
+    when every GPU of a group of nodes is taken: what has no room is passed over as a whole.
     """
     gpus, nodes = len(pool_of_gpu), len(first_of_node) - 1
     gpu = cursor
     while gpu >= 0:
         node = node_of_gpu[gpu]
+        group = node // GROUP
+        if next_busy(full, group, 1, start, steps) < end:
+            gpu = first_of_node[group * GROUP] - 1
+            continue
         if next_busy(grid, gpus + nodes + node, 1, start, steps) < end:  # at one step all of its GPUs are taken
             gpu = first_of_node[node] - 1
             continue
         while gpu >= first_of_node[node]:
             if service_pools[service, pool_of_gpu[gpu]] and next_busy(grid, gpu, 1, start, steps) >= end:
-                _reserve(grid, reserved, gpu, start, end, node, first_of_node)
+                _reserve(grid, reserved, full, gpu, start, end, node, first_of_node)
                 return gpu
             gpu -= 1
     while start < end:
-        gpu, reach = _free_longest(service, start, end, service_pools, pool_of_gpu, grid, first_of_node, steps)
+        gpu, reach = _free_longest(service, start, end, service_pools, pool_of_gpu, grid, full, first_of_node, steps)
         if gpu == NOWHERE:
             start += 1
             continue
-        _reserve(grid, reserved, gpu, start, reach, node_of_gpu[gpu], first_of_node)
+        _reserve(grid, reserved, full, gpu, start, reach, node_of_gpu[gpu], first_of_node)
         start = reach
     return NOWHERE
 
 
 @inner
-def _reserve(grid: Bits, reserved: Bits, gpu: int, start: int, end: int, node: int, first_of_node: Ints) -> None:
+def _reserve(
+    grid: Bits, reserved: Bits, full: Bits, gpu: int, start: int, end: int, node: int, first_of_node: Ints
+) -> None:
     take(grid, gpu, 1, start, end)
     summarise(grid, first_of_node, node, node + 1)
+    _note_full(full, node // GROUP, grid, first_of_node)
     take(reserved, gpu, 1, start, end)
+
+
+@inner
+def _note_full(full: Bits, group: int, grid: Bits, first_of_node: Ints) -> None:
+    """Write when every GPU of a group of nodes is taken, from the summaries of its nodes."""
+    nodes = len(first_of_node) - 1
+    row = first_of_node[nodes] + nodes
+    for word in range(full.shape[1]):
+        every = ~np.uint64(0)
+        for node in range(group * GROUP, min((group + 1) * GROUP, nodes)):
+            every &= grid[row + node, word]
+        full[group, word] = every
 
 
 @inner
@@ -235,6 +262,7 @@ def _free_longest(
     service_pools: npt.NDArray[np.bool_],
     pool_of_gpu: Ints,
     grid: Bits,
+    full: Bits,
     first_of_node: Ints,
     steps: int,
 ) -> tuple[int, int]:
@@ -242,7 +270,7 @@ def _free_longest(
     best, reach, nodes = NOWHERE, start, len(first_of_node) - 1
     word, bit = start >> 6, np.uint64(start & 63)
     for node in range(nodes):
-        if (grid[len(pool_of_gpu) + nodes + node, word] >> bit) & np.uint64(1):
+        if ((full[node // GROUP, word] | grid[len(pool_of_gpu) + nodes + node, word]) >> bit) & np.uint64(1):
             continue
         for gpu in range(first_of_node[node], first_of_node[node + 1]):
             if service_pools[service, pool_of_gpu[gpu]]:
