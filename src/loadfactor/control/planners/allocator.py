@@ -133,7 +133,7 @@ class Allocator:
         return self._first_moment(state, layout, rows, first)
 
     def _start_alone(self, state: ClusterState, rows: Ints) -> JobStart | None:
-        """Return the start of a job that nobody else waits beside, where the plan of this step leaves it a block now."""
+        """Return the start of a job beside which nobody waits, where the plan of this step leaves it a block now."""
         if self.book.queue.count != 1 or self._horizon is None:
             return None
         size = int(self.book.columns.size.of(rows)[0])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.policies.compiled import inner, kernel, making_inner, making_kernel
+from loadfactor.policies.compiled import inner, making_inner, making_kernel
 from loadfactor.policies.instance import HELD, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy, summarise, take
 
