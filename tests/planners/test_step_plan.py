@@ -32,6 +32,17 @@ class _NeverStands(StepPlan):
         """Keep nothing."""
 
 
+class _Counting(StepPlan):
+    """A plan that counts the jobs that were planned into it."""
+
+    counted = 0
+
+    def take(self, gpu: int, size: int, duration: int) -> None:
+        """Count, and do what every plan does."""
+        self.counted += 1
+        super().take(gpu, size, duration)
+
+
 def planned(seed: int) -> tuple[StepPlan, np.ndarray]:
     """Return the plan of a small cluster in the middle of things, and the (N, T) cells that it takes, slowly."""
     state, book = at_work(seed, services=2)
@@ -111,10 +122,19 @@ def _lived(described: World, plan: StepPlan) -> Replayed:
 @pytest.mark.parametrize("seed", range(4))
 def test_where_nobody_waits_jobs_start_when_they_do_in_a_plan_made_anew(seed: int) -> None:
     described = world(seed, jobs=40, nodes=40)
-    stood, anew = _lived(described, StepPlan()), _lived(described, _NeverStands())
+    plan = _Counting()
+    stood, anew = _lived(described, plan), _lived(described, _NeverStands())
+    assert plan.counted >= 0.8 * len(described.arrivals)
     times = [[job.first_given_at for job in each.state.jobs] for each in (stood, anew)]
     assert times[0] == times[1] == [arrival.at for arrival in described.arrivals]
     assert stood.engine.meters["chat"].unmet == anew.engine.meters["chat"].unmet
+
+
+def test_where_little_is_free_every_job_has_a_plan_of_its_own() -> None:
+    plan = _Counting()
+    described = world(jobs=30, nodes=4)
+    _lived(replace(described, demand={"chat": np.full(144, 11)}), plan)
+    assert plan.counted <= 5  # before the service has all of its GPUs
 
 
 def test_a_job_that_comes_alone_leaves_services_the_gpus_that_they_will_need() -> None:

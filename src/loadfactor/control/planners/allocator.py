@@ -7,7 +7,7 @@ from bisect import bisect_left
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.control.changes import Change, DemandIsKnown
+from loadfactor.control.changes import Change, DemandIsKnown, GridChanged
 from loadfactor.control.decision import Decision, JobStart, Swap
 from loadfactor.control.planners.book import JobBook
 from loadfactor.control.planners.exact import ExactTurns
@@ -23,6 +23,10 @@ from loadfactor.policies.fast.search import Budget, Search
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+NO_ROWS: Ints = np.empty(0, dtype=np.int64)
+ROOMY = 0.4
+"""Share of the GPUs that must be free for a job to be planned into the standing plan: where fewer are, it may matter to
+those that come next which block it gets, and that is worth a new plan."""
 
 
 class ServiceCurves:
@@ -95,7 +99,9 @@ class Allocator:
         self._swapped_at = -1
 
     def notice(self, change: Change, state: ClusterState) -> None:
-        """Pass a change on to those who keep it in mind."""
+        """Pass a change on to those who keep it in mind; that GPUs are free concerns none of them."""
+        if isinstance(change, GridChanged):
+            return
         self.worth.notice(change, state, self.book.backlog_gpu_seconds)
         self.book.notice(change, state)
         self.curves.notice(change, state)
@@ -105,7 +111,7 @@ class Allocator:
     def decide(self, state: ClusterState, now: int) -> Decision:
         """Plan the horizon; return the starts and swaps of its first moment."""
         first = self._swapped_at != state.step_began()
-        rows = self._ready_rows(state, now)
+        rows = self._ready_rows(state, now) if self.book.queue.count else NO_ROWS
         if not first and not len(rows):
             return Decision()
         due = self.exact is not None and self.exact.due(now)
@@ -134,12 +140,14 @@ class Allocator:
 
     def _start_alone(self, state: ClusterState, rows: Ints) -> JobStart | None:
         """Return the start of a job beside which nobody waits, where the plan of this step leaves it a block now."""
-        if self.book.queue.count != 1 or self._horizon is None:
+        usable = state.usable()
+        roomy = np.count_nonzero(usable) >= ROOMY * len(usable)
+        if self.book.queue.count != 1 or self._horizon is None or not roomy:
             return None
         size = int(self.book.columns.size.of(rows)[0])
         duration = int(self._horizon.durations(state, rows, self.book.columns)[0])
         gpu = self._plan.block(state.step_began(), size, duration, *self._horizon.blocks(size))
-        if gpu == NOWHERE or not state.usable()[gpu : gpu + size].all():
+        if gpu == NOWHERE or not usable[gpu : gpu + size].all():
             return None
         self._plan.take(gpu, size, duration)
         return JobStart(int(rows[0]), gpu)
@@ -161,8 +169,8 @@ class Allocator:
     def _ready_rows(self, state: ClusterState, now: int) -> Ints:
         """Return the rows of the queue that may start, as far as a free GPU lets any of them."""
         queue, columns = self.book.queue, self.book.columns
-        if not queue.count or not state.usable().any():
-            return np.empty(0, dtype=np.int64)
+        if not state.usable().any():
+            return NO_ROWS
         rows = queue.rows
         waiting: Ints = rows[columns.ready_at.of(rows) <= now]
         return waiting
