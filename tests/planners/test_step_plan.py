@@ -122,7 +122,7 @@ def _lived(described: World, plan: StepPlan) -> Replayed:
 @pytest.mark.parametrize("seed", range(4))
 def test_where_nobody_waits_jobs_start_when_they_do_in_a_plan_made_anew(seed: int) -> None:
     described = world(seed, jobs=40, nodes=40)
-    plan = _Counting()
+    plan = _Counting(fewest_gpus=1)
     stood, anew = _lived(described, plan), _lived(described, _NeverStands())
     assert plan.counted >= 0.8 * len(described.arrivals)
     times = [[job.first_given_at for job in each.state.jobs] for each in (stood, anew)]
@@ -131,10 +131,16 @@ def test_where_nobody_waits_jobs_start_when_they_do_in_a_plan_made_anew(seed: in
 
 
 def test_where_little_is_free_every_job_has_a_plan_of_its_own() -> None:
-    plan = _Counting()
+    plan = _Counting(fewest_gpus=1)
     described = world(jobs=30, nodes=4)
     _lived(replace(described, demand={"chat": np.full(144, 11)}), plan)
     assert plan.counted <= 5  # before the service has all of its GPUs
+
+
+def test_on_a_small_cluster_every_job_has_a_plan_of_its_own() -> None:
+    plan = _Counting(fewest_gpus=161)
+    _lived(world(jobs=10, nodes=40), plan)
+    assert plan.counted == 0
 
 
 def test_a_job_that_comes_alone_leaves_services_the_gpus_that_they_will_need() -> None:
@@ -145,7 +151,7 @@ def test_a_job_that_comes_alone_leaves_services_the_gpus_that_they_will_need() -
         Arrival(at, JobRequest(f"job-{at}", 2, limit_seconds=run), run)
         for at, run in ((20 * 600 + 7, 3_000), (31 * 600 + 7, 30 * 600))
     ]
-    replayed = _lived(replace(described, arrivals=jobs, demand={"chat": curve}), StepPlan())
+    replayed = _lived(replace(described, arrivals=jobs, demand={"chat": curve}), StepPlan(fewest_gpus=1))
     short, long = replayed.state.jobs
     assert short.first_given_at == short.submitted_at
     assert long.first_given_at >= 144 * 600 or long.first_given_at == -1

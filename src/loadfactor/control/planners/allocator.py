@@ -141,7 +141,7 @@ class Allocator:
     def _start_alone(self, state: ClusterState, rows: Ints) -> JobStart | None:
         """Return the start of a job beside which nobody waits, where the plan of this step leaves it a block now."""
         usable = state.usable()
-        roomy = np.count_nonzero(usable) >= ROOMY * len(usable)
+        roomy = np.count_nonzero(usable) >= ROOMY * len(usable) and len(usable) >= self._plan.fewest_gpus
         if self.book.queue.count != 1 or self._horizon is None or not roomy:
             return None
         size = int(self.book.columns.size.of(rows)[0])

@@ -42,13 +42,18 @@ def block_now(
     return gpu
 
 
+FEWEST_GPUS = 2_000
+"""GPUs from which on plans stand: on smaller clusters a new one costs a few milliseconds at most."""
+
+
 @dataclass
 class StepPlan:
-    """The last plan made in a step, and what was started around it since.
+    """The last plan made in a step, and what was started around it since, on clusters of `fewest_gpus` or more.
 
     The grid is made when it is first asked for: in most steps nobody asks.
     """
 
+    fewest_gpus: int = FEWEST_GPUS
     step_at: int = -1
     instance: Instance | None = None
     layout: Layout | None = None
