@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -83,8 +84,8 @@ class Machine:
             service = state.services[swap.service]
             replica = state.give_gpu(service, swap.gpu)
             self._effects.append(StartReplica(self._number(), service.request.id, swap.gpu, replica.attempt))
-        for swap in (*decision.taken, *decision.given):
-            state.count_swaps(state.services[swap.service], 1)
+        for row, swaps in Counter(swap.service for swap in (*decision.taken, *decision.given)).items():
+            state.count_swaps(state.services[row], swaps)
         for start in decision.starts:
             job = state.jobs[start.row]
             state.give_block(job, start.first_gpu, state.now)

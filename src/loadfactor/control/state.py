@@ -183,11 +183,10 @@ class ClusterState:
             if job.phase in HOLDING:
                 self._claim(owner, slice(job.first_gpu, job.first_gpu + job.size), job.row, f"job {job.request.id!r}")
         for service in self.services:
-            for gpu, replica in service.replicas.items():
-                mark = owner_of_service(service.row)
-                self._claim(owner, slice(gpu, gpu + 1), mark, f"service {service.request.id!r}")
-                if replica.phase is ReplicaPhase.STOPPING:
-                    stopping ^= {gpu}
+            holding = np.fromiter(service.replicas, dtype=np.int64, count=len(service.replicas))
+            self._claim(owner, holding, owner_of_service(service.row), f"service {service.request.id!r}")
+            replicas = service.replicas.items()
+            stopping ^= {gpu for gpu, replica in replicas if replica.phase is ReplicaPhase.STOPPING}
         if stopping:
             raise BrokenStateError(f"of GPUs {sorted(stopping)}, mark and replica do not agree on who is stopping")
         if waiting != self.waiting:
@@ -237,9 +236,13 @@ class ClusterState:
         return state
 
     @staticmethod
-    def _claim(owner: Owners, gpus: slice, mark: int, name: str) -> None:
+    def _claim(owner: Owners, gpus: slice | Owners, mark: int, name: str) -> None:
         if (owner[gpus] != FREE).any():
-            raise BrokenStateError(f"{name} holds GPUs {gpus.start} to {gpus.stop - 1}, of which others hold some")
+            held = np.arange(len(owner))[gpus]
+            others = held[owner[gpus] != FREE].tolist()
+            raise BrokenStateError(
+                f"{name} holds GPUs {held[0]} to {held[-1]}, of which others hold some: {', '.join(map(str, others))}"
+            )
         owner[gpus] = mark
 
     @staticmethod

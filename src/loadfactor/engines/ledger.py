@@ -22,6 +22,7 @@ class Use(IntEnum):
     LOST = 7
 
 
+USES = tuple(Use)
 ALLOWED = frozenset(
     {
         *((Use.IDLE, use) for use in Use),
@@ -49,7 +50,7 @@ class Ledger:
         self.begin = self.now = begin
         self._use = np.full(gpus, Use.IDLE, dtype=np.int64)
         self._since = np.full(gpus, begin, dtype=np.int64)
-        self._booked = np.zeros(len(Use), dtype=np.int64)
+        self._booked = [0] * len(Use)
 
     def turn(self, first: int, last: int, use: Use, at: int) -> None:
         """Let GPUs [first, last) be used for `use` from second `at` on.
@@ -59,25 +60,34 @@ class Ledger:
         if at < self.now:
             raise UnbalancedLedgerError(f"an entry for second {at} comes after one for second {self.now}")
         self.now = at
+        if last == first + 1:  # most entries by far are a replica's, and slices of one take many times as long
+            self._allow(self._use.item(first), first, last, use)
+            self._booked[self._use.item(first)] += at - self._since.item(first)
+            self._use[first], self._since[first] = use, at
+            return
         block = slice(first, last)
-        for before in set(self._use[block].tolist()):
-            if (Use(before), use) not in ALLOWED:
-                raise UnbalancedLedgerError(
-                    f"GPUs {first} to {last - 1} go from {Use(before).name} to {use.name} at second {at}"
-                )
-        np.add.at(self._booked, self._use[block], at - self._since[block])
+        uses, seconds = self._use[block], at - self._since[block]
+        for before in set(uses.tolist()):
+            self._allow(before, first, last, use)
+            self._booked[before] += int(seconds[uses == before].sum())
         self._use[block], self._since[block] = use, at
+
+    def _allow(self, before: int, first: int, last: int, use: Use) -> None:
+        if (before, use) not in ALLOWED:
+            raise UnbalancedLedgerError(
+                f"GPUs {first} to {last - 1} go from {Use(before).name} to {use.name} at second {self.now}"
+            )
 
     def use(self, gpu: int) -> Use:
         """Return what a GPU is used for now."""
-        return Use(int(self._use[gpu]))
+        return USES[self._use.item(gpu)]
 
     def seconds(self, until: int) -> dict[Use, int]:
         """Return the GPU-seconds of every use from the beginning until second `until`.
 
         Raises `UnbalancedLedgerError` where they are not all GPUs times all seconds.
         """
-        booked = self._booked.copy()
+        booked = np.array(self._booked, dtype=np.int64)
         np.add.at(booked, self._use, until - self._since)
         if booked.sum() != len(self._use) * (until - self.begin) or (booked < 0).any():
             raise UnbalancedLedgerError(

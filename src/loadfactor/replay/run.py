@@ -14,7 +14,10 @@ from loadfactor.replay.recorder import Record, Recorder
 
 Clock = Callable[[], float]
 CHECKED_EVERY = 1_000
-"""Events between two checks of all invariants."""
+"""Events between two checks of all invariants, at least."""
+JOBS_AN_EVENT = 10
+"""Jobs that a check may look through for every event since the last one: it reads every job that ever was, and with as
+many checks in a long log as in a short one they would take most of the time."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +53,15 @@ def replay(
     state = ClusterState(engine.inventory(), world.services, world.step_seconds, world.begin)
     loop = ControlLoop(state, planner, safe_planner(), clock, deadline_seconds)
     recorder = Recorder(engine, state)
-    events = 0
+    events, due = 0, checked_every
     while (event := engine.next_event()) is not None:
         for effect in loop.step(event):
             engine.carry_out(effect)
             recorder.note(effect)
         events += 1
-        if events % checked_every == 0:
+        if events == due:
             state.check()
+            due += max(checked_every, len(state.jobs) // JOBS_AN_EVENT)
             if progress is not None:
                 progress(len(state.jobs) / max(1, len(world.arrivals)))
     state.check()

@@ -7,12 +7,13 @@ from bisect import bisect_left
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.control.changes import Change, DemandIsKnown
+from loadfactor.control.changes import Change, DemandIsKnown, GridChanged
 from loadfactor.control.decision import Decision, JobStart, Swap
 from loadfactor.control.planners.book import JobBook
 from loadfactor.control.planners.exact import ExactTurns
 from loadfactor.control.planners.horizon import HorizonSettings, RollingHorizon
 from loadfactor.control.planners.placing import NOWHERE, best_free_block
+from loadfactor.control.planners.step_plan import StepPlan
 from loadfactor.control.planners.worth import Worth, WorthSettings
 from loadfactor.control.records import ServiceRecord
 from loadfactor.control.state import ClusterState
@@ -22,6 +23,10 @@ from loadfactor.policies.fast.search import Budget, Search
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+NO_ROWS: Ints = np.empty(0, dtype=np.int64)
+ROOMY = 0.4
+"""Share of the GPUs that must be free for a job to be planned into the standing plan: where fewer are, it may matter to
+those that come next which block it gets, and that is worth a new plan."""
 
 
 class ServiceCurves:
@@ -90,22 +95,30 @@ class Allocator:
         self.settings = settings or HorizonSettings()
         self.iterations = iterations
         self._horizon: RollingHorizon | None = None
+        self._plan = StepPlan()
         self._swapped_at = -1
 
     def notice(self, change: Change, state: ClusterState) -> None:
-        """Pass a change on to those who keep it in mind."""
+        """Pass a change on to those who keep it in mind; that GPUs are free concerns none of them."""
+        if isinstance(change, GridChanged):
+            return
         self.worth.notice(change, state, self.book.backlog_gpu_seconds)
         self.book.notice(change, state)
         self.curves.notice(change, state)
+        if isinstance(change, DemandIsKnown):
+            self._plan.forget()
 
     def decide(self, state: ClusterState, now: int) -> Decision:
         """Plan the horizon; return the starts and swaps of its first moment."""
         first = self._swapped_at != state.step_began()
-        rows = self._ready_rows(state, now)
+        rows = self._ready_rows(state, now) if self.book.queue.count else NO_ROWS
         if not first and not len(rows):
             return Decision()
+        due = self.exact is not None and self.exact.due(now)
+        if not first and not due and (start := self._start_alone(state, rows)):
+            return Decision(starts=[start])
         rows, worth = self._dearest_first(rows, state)
-        fitting = self.book.columns.size.of(rows) <= largest_free_block(state)
+        fitting = self._fitting(rows, state)
         if not first and not fitting.any():
             return Decision()
         fitting[: self.settings.depth] = True
@@ -114,13 +127,30 @@ class Allocator:
         free_at = self.book.free_at(state)
         if first:
             self._swapped_at = state.step_began()
-        if self.exact is not None and self.exact.due(now):
+        if self.exact is not None and due:
             return self.exact.decide(state, rows, self.book.columns, worth, free_at, demand, self.settings)
         if self._horizon is None:
             self._horizon = RollingHorizon(state, self.settings)
         instance = self._horizon.instance(state, rows, self.book.columns, worth, free_at, demand)
         layout = Search(instance, seed=state.effects).run(Budget(0.0, 0.0, self.iterations))
-        return Decision() if layout is None else self._first_moment(state, layout, rows, first)
+        if layout is None:
+            return Decision()
+        self._plan.keep(state.step_began(), instance, layout)
+        return self._first_moment(state, layout, rows, first)
+
+    def _start_alone(self, state: ClusterState, rows: Ints) -> JobStart | None:
+        """Return the start of a job beside which nobody waits, where the plan of this step leaves it a block now."""
+        usable = state.usable()
+        roomy = np.count_nonzero(usable) >= ROOMY * len(usable) and len(usable) >= self._plan.fewest_gpus
+        if self.book.queue.count != 1 or self._horizon is None or not roomy:
+            return None
+        size = int(self.book.columns.size.of(rows)[0])
+        duration = int(self._horizon.durations(state, rows, self.book.columns)[0])
+        gpu = self._plan.block(state.step_began(), size, duration, *self._horizon.blocks(size))
+        if gpu == NOWHERE or not usable[gpu : gpu + size].all():
+            return None
+        self._plan.take(gpu, size, duration)
+        return JobStart(int(rows[0]), gpu)
 
     def _dearest_first(self, rows: Ints, state: ClusterState) -> tuple[Ints, Floats]:
         """Return rows and their worth, in the order of worth."""
@@ -130,11 +160,17 @@ class Allocator:
         order = np.argsort(-worth, kind="stable")
         return rows[order], worth[order]
 
+    def _fitting(self, rows: Ints, state: ClusterState) -> npt.NDArray[np.bool_]:
+        """Return which rows a block is free for at this moment."""
+        if not len(rows):
+            return np.zeros(0, dtype=np.bool_)
+        return self.book.columns.size.of(rows) <= largest_free_block(state)
+
     def _ready_rows(self, state: ClusterState, now: int) -> Ints:
         """Return the rows of the queue that may start, as far as a free GPU lets any of them."""
         queue, columns = self.book.queue, self.book.columns
-        if not queue.count or not state.usable().any():
-            return np.empty(0, dtype=np.int64)
+        if not state.usable().any():
+            return NO_ROWS
         rows = queue.rows
         waiting: Ints = rows[columns.ready_at.of(rows) <= now]
         return waiting
@@ -154,7 +190,8 @@ class Allocator:
         usable = state.usable()
         left = [state.swaps_left(service) for service in state.services]
         most = [len(usable) if each.request.max_gpus is None else each.request.max_gpus for each in state.services]
-        room = [limit - service.held() for limit, service in zip(most, state.services, strict=True)]
+        held = [int(np.count_nonzero(state.held_by(service))) for service in state.services]
+        room = [limit - number for limit, number in zip(most, held, strict=True)]
         present = layout.changes[layout.changes[:, 1] == 0].tolist()
         for service, _, gpu, given in sorted(present, key=lambda change: change[3]):
             fits = room[service] > 0 and usable[gpu] if given > 0 else first

@@ -133,13 +133,21 @@ class RollingHorizon:
 
     def _jobs(self, state: ClusterState, rows: Ints, columns: Columns) -> tuple[Ints, Ints]:
         steps, count = self.settings.steps, len(rows)
-        size = columns.size.of(rows)
-        duration = np.maximum(1, np.ceil(columns.run_seconds.of(rows) / state.step_seconds)).astype(np.int64)
+        size, duration = columns.size.of(rows), self.durations(state, rows, columns)
         last = np.where(np.arange(count) < self.settings.depth, steps - 1, 0)
         options = np.column_stack([size, duration, last, self._blocks[size]])
         numbers = np.arange(count)
         jobs = np.column_stack([np.zeros(count, dtype=np.int64), numbers, numbers + 1])
         return jobs, options
+
+    def durations(self, state: ClusterState, rows: Ints, columns: Columns) -> Ints:
+        """Return the steps that the jobs of `rows` are expected to take."""
+        return np.maximum(1, np.ceil(columns.run_seconds.of(rows) / state.step_seconds)).astype(np.int64)
+
+    def blocks(self, size: int) -> tuple[int, int]:
+        """Return where the candidate blocks of a size begin and end among the instances' `starts`."""
+        _, first, last = self._blocks[size].tolist()
+        return first, last
 
     def _services(self, state: ClusterState, services: list[ServiceRecord]) -> tuple[Ints, Ints]:
         gpus = len(state.owner)

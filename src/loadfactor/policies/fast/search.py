@@ -251,8 +251,8 @@ class Search:
         )
         before(found)
         each_alone = reserve_services(
-            intervals, ranked, i.service_pools, i.pool_of_gpu, grid, reserved, closed, found.fixed, i.first_of_node,
-            i.steps,
+            intervals, ranked, i.service_pools, i.pool_of_gpu, grid, reserved, closed, found.fixed, i.node_of_gpu,
+            i.first_of_node, i.steps,
         )  # fmt: skip
         found.whole = whole and each_alone
         return found

@@ -10,9 +10,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.policies.compiled import inner, kernel, making_inner, making_kernel
+from loadfactor.policies.compiled import inner, making_inner, making_kernel
 from loadfactor.policies.instance import HELD, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy, summarise, take
+
+GROUP = 32
+"""Nodes that are passed over as one where all of their GPUs are taken at the same step."""
 
 
 @inner
@@ -81,7 +84,7 @@ def longest_first(intervals: Ints, steps: int) -> Ints:
     return ranked
 
 
-@inner
+@making_inner
 def keep_held_gpus(
     intervals: Ints, ranked: Ints, services: Ints, held: Ints, grid: Bits, reserved: Bits, steps: int
 ) -> bool:
@@ -91,30 +94,54 @@ def keep_held_gpus(
     of equals: services keep together at the top of the cluster, where new GPUs for them come from. An interval
     that begins on a held GPU gets it in its last column; one that cannot stay is shortened by what the GPU covers.
     """
-    whole = True
+    whole, until = True, np.empty(len(held), dtype=np.int64)
+    offered, place = free_longest_first(services, held, grid, until, steps)
     for i in ranked:
-        if intervals[i, 1] != 0 or services[intervals[i, 0], HELD] <= 0:
+        service = intervals[i, 0]
+        if intervals[i, 1] != 0 or place[service, 0] == place[service, 1]:
             continue
-        best, reach = NOWHERE, 0
-        for gpu in range(len(held) - 1, -1, -1):
-            if held[gpu] == intervals[i, 0]:
-                until = next_busy(grid, gpu, 1, 0, steps)
-                if until > reach:
-                    best, reach = gpu, until
-        if best == NOWHERE:
-            continue
-        end = min(reach, intervals[i, 2])
-        take(grid, best, 1, 0, end)
-        take(reserved[intervals[i, 0]], best, 1, 0, end)
+        gpu = offered[place[service, 0]]
+        place[service, 0] += 1
+        end = min(until[gpu], intervals[i, 2])
+        take(grid, gpu, 1, 0, end)
+        take(reserved[service], gpu, 1, 0, end)
         if end < intervals[i, 2]:
             whole = False
             intervals[i, 1] = end
         else:
-            intervals[i, 3] = best
+            intervals[i, 3] = gpu
     return whole
 
 
-@kernel
+@making_inner
+def free_longest_first(services: Ints, held: Ints, grid: Bits, until: Ints, steps: int) -> tuple[Ints, Ints]:
+    """Return the held GPUs that are free at step 0, by service, and where those of each begin and end (S, 2).
+
+    Those of a service by the step `until` (N,) which they are free, the longest first, the highest first among equals:
+    a counting sort.
+    """
+    count = len(services)
+    behind, place = np.zeros(count * steps + 1, dtype=np.int64), np.empty((count, 2), dtype=np.int64)
+    for gpu in range(len(held)):
+        until[gpu] = 0
+        if held[gpu] != NOWHERE and services[held[gpu], HELD] > 0:
+            until[gpu] = next_busy(grid, gpu, 1, 0, steps)
+            if until[gpu] > 0:
+                behind[held[gpu] * steps + steps - until[gpu] + 1] += 1
+    for bucket in range(count * steps):
+        behind[bucket + 1] += behind[bucket]
+    for service in range(count):
+        place[service, 0], place[service, 1] = behind[service * steps], behind[(service + 1) * steps]
+    offered = np.empty(behind[count * steps], dtype=np.int64)
+    for gpu in range(len(held) - 1, -1, -1):
+        if until[gpu] > 0:
+            bucket = held[gpu] * steps + steps - until[gpu]
+            offered[behind[bucket]] = gpu
+            behind[bucket] += 1
+    return offered, place
+
+
+@making_kernel
 def reserve_services(
     intervals: Ints,
     ranked: Ints,
@@ -124,6 +151,7 @@ def reserve_services(
     reserved: Bits,
     closed: Bits,
     fixed: Bits,
+    node_of_gpu: Ints,
     first_of_node: Ints,
     steps: int,
 ) -> bool:
@@ -134,13 +162,20 @@ def reserve_services(
     """
     whole = True
     service, start, end, cursor = NOWHERE, 0, 0, 0
+    summarise(grid, first_of_node, 0, len(first_of_node) - 1)
+    full = np.empty(((len(first_of_node) - 2) // GROUP + 1, grid.shape[1]), dtype=np.uint64)
+    for group in range(len(full)):
+        _note_full(full, group, grid, first_of_node)
     for i in ranked:
         if intervals[i, 3] != NOWHERE:
             continue
         if intervals[i, 0] != service or intervals[i, 1] != start or intervals[i, 2] != end:
             service, start, end = intervals[i, 0], intervals[i, 1], intervals[i, 2]
             cursor = len(pool_of_gpu) - 1
-        cursor = reserve_highest(service, start, end, cursor, service_pools, pool_of_gpu, grid, reserved, steps)
+        cursor = reserve_highest(
+            service, start, end, cursor, service_pools, pool_of_gpu, grid, reserved[service], full,
+            node_of_gpu, first_of_node, steps,
+        )  # fmt: skip
         intervals[i, 3] = cursor
         whole = whole and cursor != NOWHERE
     for gpu in range(fixed.shape[0]):
@@ -148,7 +183,6 @@ def reserve_services(
             fixed[gpu, word] = closed[gpu, word]
             for other in range(reserved.shape[0]):
                 fixed[gpu, word] |= reserved[other, gpu, word]
-    summarise(grid, first_of_node, 0, len(first_of_node) - 1)
     return whole
 
 
@@ -162,30 +196,87 @@ def reserve_highest(
     pool_of_gpu: Ints,
     grid: Bits,
     reserved: Bits,
+    full: Bits,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
     steps: int,
 ) -> int:
     """Reserve the highest GPU at or below `cursor` that is free in [start, end); return it.
 
-    Where none is free for the whole interval, the one that is free longest takes its beginning, and so on.
+    Where none is free for the whole interval, the one that is free longest takes its beginning, and so on. `full` says
+    when every GPU of a group of nodes is taken: what has no room is passed over as a whole.
     """
+    gpus, nodes = len(pool_of_gpu), len(first_of_node) - 1
     gpu = cursor
     while gpu >= 0:
-        if service_pools[service, pool_of_gpu[gpu]] and next_busy(grid, gpu, 1, start, steps) >= end:
-            take(grid, gpu, 1, start, end)
-            take(reserved[service], gpu, 1, start, end)
-            return gpu
-        gpu -= 1
+        node = node_of_gpu[gpu]
+        group = node // GROUP
+        if next_busy(full, group, 1, start, steps) < end:
+            gpu = first_of_node[group * GROUP] - 1
+            continue
+        if next_busy(grid, gpus + nodes + node, 1, start, steps) < end:  # at one step all of its GPUs are taken
+            gpu = first_of_node[node] - 1
+            continue
+        while gpu >= first_of_node[node]:
+            if service_pools[service, pool_of_gpu[gpu]] and next_busy(grid, gpu, 1, start, steps) >= end:
+                _reserve(grid, reserved, full, gpu, start, end, node, first_of_node)
+                return gpu
+            gpu -= 1
     while start < end:
-        best, reach = NOWHERE, start
-        for other in range(len(pool_of_gpu)):
-            if service_pools[service, pool_of_gpu[other]]:
-                until = min(next_busy(grid, other, 1, start, steps), end)
-                if until > reach:
-                    best, reach = other, until
-        if best == NOWHERE:
+        gpu, reach = _free_longest(service, start, end, service_pools, pool_of_gpu, grid, full, first_of_node, steps)
+        if gpu == NOWHERE:
             start += 1
             continue
-        take(grid, best, 1, start, reach)
-        take(reserved[service], best, 1, start, reach)
+        _reserve(grid, reserved, full, gpu, start, reach, node_of_gpu[gpu], first_of_node)
         start = reach
     return NOWHERE
+
+
+@inner
+def _reserve(
+    grid: Bits, reserved: Bits, full: Bits, gpu: int, start: int, end: int, node: int, first_of_node: Ints
+) -> None:
+    take(grid, gpu, 1, start, end)
+    summarise(grid, first_of_node, node, node + 1)
+    _note_full(full, node // GROUP, grid, first_of_node)
+    take(reserved, gpu, 1, start, end)
+
+
+@inner
+def _note_full(full: Bits, group: int, grid: Bits, first_of_node: Ints) -> None:
+    """Write when every GPU of a group of nodes is taken, from the summaries of its nodes."""
+    nodes = len(first_of_node) - 1
+    row = first_of_node[nodes] + nodes
+    for word in range(full.shape[1]):
+        every = ~np.uint64(0)
+        for node in range(group * GROUP, min((group + 1) * GROUP, nodes)):
+            every &= grid[row + node, word]
+        full[group, word] = every
+
+
+@inner
+def _free_longest(
+    service: int,
+    start: int,
+    end: int,
+    service_pools: npt.NDArray[np.bool_],
+    pool_of_gpu: Ints,
+    grid: Bits,
+    full: Bits,
+    first_of_node: Ints,
+    steps: int,
+) -> tuple[int, int]:
+    """Return the lowest GPU that is free longest from `start` on, and until when, at most `end`; -1 where none is."""
+    best, reach, nodes = NOWHERE, start, len(first_of_node) - 1
+    word, bit = start >> 6, np.uint64(start & 63)
+    for node in range(nodes):
+        if ((full[node // GROUP, word] | grid[len(pool_of_gpu) + nodes + node, word]) >> bit) & np.uint64(1):
+            continue
+        for gpu in range(first_of_node[node], first_of_node[node + 1]):
+            if service_pools[service, pool_of_gpu[gpu]]:
+                until = min(next_busy(grid, gpu, 1, start, steps), end)
+                if until > reach:
+                    best, reach = gpu, until
+        if reach == end:
+            break
+    return best, reach
