@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from ortools.sat.python import cp_model
@@ -167,12 +168,17 @@ class GridModel:
             self.model.add(cp_model.LinearExpr.sum(swaps) <= cap)
 
     def maximize_value(self) -> None:
-        """State the objective, in units of the scale."""
+        """State the objective."""
+        self.model.maximize(self.value)
+
+    @cached_property
+    def value(self) -> LinearExpr:
+        """What a solution is worth, in units of the scale: rounded up, so that no plan is worth more."""
         terms = [(chosen, self.scale.reward(c.reward)) for c, chosen in zip(self.choices, self.chosen, strict=True)]
         for variables in self.services:
             price = self.scale.penalty(self.problem.objective.realtime_penalty * variables.service.priority)
             terms += [(shortfall, -price) for shortfall in variables.shortfall]
-        self.model.maximize(_weighted(terms))
+        return _weighted(terms)
 
 
 def _weighted(terms: Sequence[tuple[IntVar, int]]) -> LinearExpr:

@@ -19,7 +19,7 @@ from loadfactor.model import Problem
 from loadfactor.policies.full.choices import JobClass
 from loadfactor.policies.full.partition import Ints, Partition
 from loadfactor.policies.full.positions import Outline
-from loadfactor.policies.full.solver import Limits, Outcome, solve
+from loadfactor.policies.full.solver import Limits, solve
 
 Needs = Mapping[tuple[int, int], int]
 """The least GPUs that a service holds at a step, by (service, step)."""
@@ -75,6 +75,16 @@ class Demands:
         return Demands(tuple(parts), {key: least for key, least in self.needs.items() if first <= key[1] < last})
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What came of the search for nodes."""
+
+    nodes: list[list[frozenset[int]]] | None
+    """The nodes of every job of every part, where they were found within the limits."""
+    infeasible: bool
+    """Whether it is proven that there are none."""
+
+
 class Refuter:
     """Looks for nodes under the weaker rules."""
 
@@ -93,15 +103,11 @@ class Refuter:
         small = len(sizes) * self.problem.horizon.steps * workloads <= LARGEST_NODE_MODEL
         return len(sizes) > 1 and small and bool((sizes == sizes[0]).all())
 
-    def search(self, demands: Demands, limits: Limits) -> Outcome:
+    def search(self, demands: Demands, limits: Limits) -> Answer:
         """Look for nodes for all that is demanded."""
-        return solve(NodeModel(self, demands, named=False).model, limits)
-
-    def nodes_for(self, demands: Demands, limits: Limits) -> list[list[frozenset[int]]] | None:
-        """Return the nodes of every job of every part, or None where none are found within the limits."""
         model = NodeModel(self, demands, named=False)
         outcome = solve(model.model, limits)
-        return model.found(outcome.values) if outcome.solved else None
+        return Answer(model.found(outcome.values) if outcome.solved else None, outcome.infeasible)
 
     def core(self, demands: Demands, limits: Limits) -> Demands | None:
         """Return demands among these that have no nodes, or None where that is not proven within the limits."""

@@ -21,6 +21,7 @@ from loadfactor.policies.full.positions import Outline, Placer
 from loadfactor.policies.full.recounting import Recounter
 from loadfactor.policies.full.refuting import Demands, Refuter
 from loadfactor.policies.full.scale import Scale
+from loadfactor.policies.full.seeking import Seeker
 from loadfactor.policies.full.shrinking import Shrinker
 from loadfactor.policies.full.solver import Limits, cores, solve
 from loadfactor.policies.prices import price_capacity
@@ -50,6 +51,9 @@ NODES_SECONDS, GPUS_SECONDS, JUDGE_SECONDS = 0.3, 2.0, 0.5
 that there are none."""
 LEAST_SHRINKING = 0.3
 """The least time for making a conflict smaller before it is forbidden; it may take as long as the counts took."""
+SEEKING, SEEK_SHARE = 4.0, 0.25
+"""Between two optima in counts, other good counts are looked for, so many times as long as an optimum took. This share
+of a turn's time is granted for the nodes of one of them."""
 FIRST_SHARE = 0.1
 """The first round takes this share of the time limit for each of its parts; every further round takes twice as much."""
 
@@ -109,26 +113,28 @@ class Search:
         counts = counts_model(self.problem, classes)
         placer = Placer(self.problem, classes, counts.scale)
         recounter = Recounter(counts, self.effort.seed)
+        seeker = Seeker(counts)
         share, settled = FIRST_SHARE, False
         solution: Solution | None = None
         for turn in range(1_000_000):
             if self._over:
                 return
             seconds = min(self.remaining, share * self.effort.time_limit_seconds)
-            settled, solution = self._settle(placer, counts, settled, solution, seconds, turn)
+            settled, solution = self._settle(placer, seeker, settled, solution, seconds, turn)
             self._try_again(seconds / (4 if turn else 2), turn)
             self._recount(recounter, None if settled else solution, 2 * seconds, turn)
             self._explore(placer, seconds / 4, turn)
             share = min(2 * share, 1.0)
 
     def _settle(
-        self, placer: Placer, counts: GridModel, settled: bool, solution: Solution | None, seconds: float, turn: int
+        self, placer: Placer, seeker: Seeker, settled: bool, solution: Solution | None, seconds: float, turn: int
     ) -> tuple[bool, Solution | None]:
         """Solve the counts, find positions for the optimum, cut it off where there are none, and again.
 
-        Return whether the counts are solved to the end, and their best solution.
+        Between two optima, counts that are better than the best plan get the same. Return whether the counts are solved
+        to the end, and their best solution.
         """
-        until = time.perf_counter() + seconds
+        until, counts = time.perf_counter() + seconds, seeker.counts
         while not self._over and time.perf_counter() < until:
             if not settled:
                 patience = 1.0 if solution is None or self._nearly(solution) else IMPATIENT
@@ -136,6 +142,8 @@ class Search:
             if solution is None or not settled or self._over:
                 break
             settled = self._realize(placer, counts, solution, seconds, turn)
+            seeking = until - time.perf_counter() if settled else SEEKING * self.count_seconds
+            self._seek(placer, seeker, min(seeking, self.remaining), SEEK_SHARE * seconds, turn)
             if settled:
                 break
         return settled, solution
@@ -187,21 +195,40 @@ class Search:
                 return False
         return True
 
+    def _seek(self, placer: Placer, seeker: Seeker, seconds: float, judging: float, turn: int) -> None:
+        """Find positions for counts that are better than the best plan, or cut them off, one after the other."""
+        until, counts = time.perf_counter() + seconds, seeker.counts
+        tries = 0
+        while self._refuter.applies and not self._over and time.perf_counter() < until:
+            floor = self.value + TOLERANCE / 2 * max(1.0, abs(self.value))
+            tries += 1
+            outcome = seeker.above(floor - self._inherited, self._limits(until - time.perf_counter(), turn + tries))
+            if not outcome.solved:
+                if outcome.infeasible and not seeker.aside:
+                    self._lower_bound(floor)
+                elif outcome.infeasible:
+                    seeker.aside.clear()
+                return
+            outline = outline_of(Decided.by_solver(counts, outcome.values))
+            if self._judge_nodes(placer, counts, outline, judging, turn) is None:
+                seeker.aside.append(outline)
+
     def _judge_nodes(
         self, placer: Placer, counts: GridModel, outline: Outline, seconds: float, turn: int
     ) -> bool | None:
         """Return True where positions were found soon, False where it is proven that there are no nodes, else None."""
         demands = Demands.of(self.problem, counts.classes, outline)
         limits = replace(self._limits(max(JUDGE_SECONDS, seconds), turn), workers=1, linearization=0, quick=True)
-        nodes = self._refuter.nodes_for(demands, replace(limits, seconds=min(limits.seconds, NODES_SECONDS)))
-        if nodes is not None:
-            arranged = neighbours(nodes, self._refuter.kind_of_node.tolist())
+        answer = self._refuter.search(demands, replace(limits, seconds=max(NODES_SECONDS, seconds / 2)))
+        if answer.nodes is not None:
+            arranged = neighbours(answer.nodes, self._refuter.kind_of_node.tolist())
             limits = replace(limits, seconds=min(self.remaining, max(GPUS_SECONDS, seconds)))
             draft = None if arranged is None else placer.place_on(outline, arranged, limits)
             if draft is not None:
                 self._keep(draft)
             return None if draft is None else True
-        shrinker = Shrinker(self._refuter, demands, replace(limits, linearization=1))
+        # what clauses have refuted they refute again; a linear relaxation is for what resists them
+        shrinker = Shrinker(self._refuter, demands, replace(limits, linearization=0 if answer.infeasible else 1))
         conflict = shrinker.refute(min(self.remaining, max(LEAST_SHRINKING, self.count_seconds)))
         if conflict is not None:
             forbid(counts, conflict)
@@ -261,7 +288,9 @@ class Search:
                 self._keep(draft)
 
     def _hear(self, counts: GridModel, units: float) -> None:
-        bound = counts.scale.value(units) + self._inherited
+        self._lower_bound(counts.scale.value(units) + self._inherited)
+
+    def _lower_bound(self, bound: float) -> None:
         if self.bound is None or bound < self.bound:
             self.bound = max(bound, self.value)
             self._report()

@@ -22,6 +22,8 @@ class Limits:
     """CP-SAT's linearization level: 0 leaves everything to clauses, which proves soonest that nothing fits."""
     quick: bool = False
     """Skip what pays off in long searches only."""
+    first: bool = False
+    """Stop at the first solution."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ def solve(model: cp_model.CpModel, limits: Limits, on_bound: Callable[[float], N
     parameters.num_workers = limits.workers
     parameters.random_seed = limits.seed & 0x7FFFFFFF
     parameters.linearization_level = limits.linearization
+    parameters.stop_after_first_solution = limits.first
     if limits.quick:
         parameters.cp_model_probing_level = 0
         parameters.symmetry_level = 0
