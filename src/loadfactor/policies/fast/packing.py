@@ -129,8 +129,7 @@ def earliest_best(
 ) -> tuple[int, int]:
     """Return (start, first GPU) of the earliest start of any candidate block in [first, last], best fit; or -1s."""
     best, gpu_of_best, least, feasible = NOWHERE, NOWHERE, FAR, 0
-    window = mask_between(first, last + 1)
-    node, index, room = NOWHERE, low, first
+    node, index, room, window = NOWHERE, low, first, mask_between(first, last + 1)
     while index < high:
         gpu = starts[index]
         index += 1
