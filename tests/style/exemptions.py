@@ -12,7 +12,6 @@ LONG_FUNCTIONS: dict[str, int] = {
     "src/loadfactor/policies/fast/fitting.py::fit": 44,
     "src/loadfactor/policies/fast/handing.py::hand_out": 61,
     "src/loadfactor/policies/fast/ordering.py::reorder": 43,
-    "src/loadfactor/policies/fast/relocate.py::_choose": 46,
     "src/loadfactor/policies/fast/relocate.py::improve": 68,
     "src/loadfactor/policies/prices.py::_priced": 41,
     "src/loadfactor/policies/prices.py::improve_prices": 50,

@@ -42,7 +42,7 @@ class Instance:
     """The jobs that are not running, in file order."""
     running: list[Job]
     grid: Bits
-    """(N + 2 nodes, W) bits: unavailable GPUs and running jobs, and a summary of every node (see `with_summary`)."""
+    """Bits: unavailable GPUs and running jobs in the first N rows, then when nodes have room (see `with_summary`)."""
     node_of_gpu: Ints
     first_of_node: Ints
     """(nodes + 1,) the first GPU of every node, and N."""

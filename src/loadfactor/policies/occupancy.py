@@ -11,17 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.model import Problem
+from loadfactor.policies.bits import leading_zeros, trailing_zeros
 from loadfactor.policies.compiled import inner, kernel
 
 Bits = npt.NDArray[np.uint64]
 WORD = 64
 NOWHERE = -1
-
-# Position of the lowest set bit by a de Bruijn sequence (Leiserson, Prokop and Randall 1998).
-_DE_BRUIJN = 0x03F79D71B4CB0A89
-_LOWEST = np.zeros(64, dtype=np.int64)
-for _bit in range(64):
-    _LOWEST[((_DE_BRUIJN << _bit) & (2**64 - 1)) >> 58] = _bit
 
 
 def empty_grid(problem: Problem) -> Bits:
@@ -53,17 +48,13 @@ def word_mask(low: int, high: int) -> int:
 @inner
 def lowest_bit(word: np.uint64) -> int:
     """Return the position of the lowest set bit of a word that is not 0."""
-    isolated = word & (~word + np.uint64(1))
-    position: int = _LOWEST[(isolated * np.uint64(_DE_BRUIJN)) >> np.uint64(58)]
-    return position
+    return trailing_zeros(word)
 
 
 @inner
 def highest_bit(word: np.uint64) -> int:
     """Return the position of the highest set bit of a word that is not 0."""
-    for shift in (1, 2, 4, 8, 16, 32):
-        word |= word >> np.uint64(shift)
-    return lowest_bit(word ^ (word >> np.uint64(1)))
+    return 63 - leading_zeros(word)
 
 
 @inner
@@ -198,34 +189,91 @@ def release(busy: Bits, gpu: int, size: int, start: int, end: int) -> None:
 
 
 def with_summary(busy: Bits, first_of_node: npt.NDArray[np.int64]) -> Bits:
-    """Return `busy` (N, W) with two more rows a node below it: when any of its GPUs is taken, and when all are.
-
-    Row N + n is the OR and row N + nodes + n the AND of the rows of node n. A block of whole nodes is free when the OR
-    rows of its nodes are, and no block inside a node is free when the AND row is not.
-    """
-    nodes = len(first_of_node) - 1
-    grid = np.empty((len(busy) + 2 * nodes, busy.shape[1]), dtype=np.uint64)
+    """Return `busy` (N, W) with rows below it that say when nodes have room (see `room_row`)."""
+    nodes, largest = len(first_of_node) - 1, largest_node(first_of_node)
+    levels = 1 + max(1, (largest - 1).bit_length())
+    grid = np.empty((len(busy) + levels * nodes, busy.shape[1]), dtype=np.uint64)
     grid[: len(busy)] = busy
     summarise(grid, first_of_node, 0, nodes)
     return grid
 
 
 @kernel
-def summarise(grid: Bits, first_of_node: npt.NDArray[np.int64], low: int, high: int) -> None:
-    """Write the OR and AND rows of the nodes [low, high)."""
+def largest_node(first_of_node: npt.NDArray[np.int64]) -> int:
+    """Return the GPUs of the largest node."""
+    largest = 0
+    for node in range(len(first_of_node) - 1):
+        largest = max(largest, first_of_node[node + 1] - first_of_node[node])
+    return largest
+
+
+@inner
+def room_row(node: int, size: int, first_of_node: npt.NDArray[np.int64]) -> int:
+    """Return the row whose bits say when no block of `size` GPUs inside the node is free.
+
+    Of the node's size or larger, when any of its GPUs is taken: a block of whole nodes is free when these rows of its
+    nodes are. Row N + n is that of node n as a whole, row N + (1 + k) · nodes + n that of blocks of 2^k GPUs in it. A
+    smaller block is free at no step whose bit is set, but one that is free at each step may be another at the next.
+    """
     nodes = len(first_of_node) - 1
-    gpus = first_of_node[nodes]
-    for node in range(low, high):
-        for word in range(grid.shape[1]):
-            some, every = np.uint64(0), ~np.uint64(0)
-            for gpu in range(first_of_node[node], first_of_node[node + 1]):
-                some |= grid[gpu, word]
-                every &= grid[gpu, word]
-            grid[gpus + node, word] = some
-            grid[gpus + nodes + node, word] = every
+    row: int = first_of_node[nodes] + node
+    if size < first_of_node[node + 1] - first_of_node[node]:
+        row += nodes * (1 + lowest_bit(np.uint64(size)))
+    return row
 
 
 @kernel
+def summarise(grid: Bits, first_of_node: npt.NDArray[np.int64], low: int, high: int) -> None:
+    """Write the rows that say when the nodes [low, high) have room."""
+    for node in range(low, high):
+        summarise_node(grid, first_of_node, node)
+
+
+@inner
+def summarise_node(grid: Bits, first_of_node: npt.NDArray[np.int64], node: int) -> None:
+    """Write the rows that say when the node has room.
+
+    One pass for blocks of 1, 2 and 4 GPUs: of two GPUs is taken what either was, of four what the last two and those
+    before them were. A row of ones stands for the GPUs before the first, so that blocks which reach there do not count.
+    """
+    nodes, first, behind = len(first_of_node) - 1, first_of_node[node], first_of_node[node + 1]
+    gpus, whole = first_of_node[nodes], ~np.uint64(0)
+    for word in range(grid.shape[1]):
+        some, singles, pairs, fours = np.uint64(0), whole, whole, whole
+        single_before, pair_before, pair_before_that = whole, whole, whole
+        for gpu in range(first, behind):
+            single = grid[gpu, word]
+            pair = single | single_before
+            some |= single
+            singles &= single
+            pairs &= pair
+            fours &= pair | pair_before_that
+            single_before, pair_before, pair_before_that = single, pair, pair_before
+        row = gpus + node
+        grid[row, word], grid[row + nodes, word] = some, singles
+        if row + 2 * nodes < grid.shape[0]:
+            grid[row + 2 * nodes, word] = pairs
+        if row + 3 * nodes < grid.shape[0]:
+            grid[row + 3 * nodes, word] = fours
+        row, size = row + 4 * nodes, 8
+        while row < grid.shape[0]:
+            grid[row, word] = taken_everywhere(grid, first, behind, size, word)
+            row, size = row + nodes, 2 * size
+
+
+@inner
+def taken_everywhere(grid: Bits, first: int, behind: int, size: int, word: int) -> np.uint64:
+    """Return in which steps of the word no block of `size` among the GPUs [first, behind) is free."""
+    none = ~np.uint64(0)
+    for gpu in range(first, behind - size + 1):
+        taken = grid[gpu, word]
+        for other in range(gpu + 1, gpu + size):
+            taken |= grid[other, word]
+        none &= taken
+    return none
+
+
+@inner
 def take_block(
     grid: Bits,
     node_of_gpu: npt.NDArray[np.int64],
@@ -236,11 +284,15 @@ def take_block(
     end: int,
 ) -> None:
     """Mark the block as taken in [start, end), its nodes' summaries included."""
-    take(grid, gpu, size, start, end)
-    summarise(grid, first_of_node, node_of_gpu[gpu], node_of_gpu[gpu + size - 1] + 1)
+    for word in range(start >> 6, min(grid.shape[1], ((end - 1) >> 6) + 1)):
+        mask = mask_between(start - (word << 6), end - (word << 6))
+        for other in range(gpu, gpu + size):
+            grid[other, word] |= mask
+    for node in range(node_of_gpu[gpu], node_of_gpu[gpu + size - 1] + 1):
+        summarise_node(grid, first_of_node, node)
 
 
-@kernel
+@inner
 def release_block(
     grid: Bits,
     node_of_gpu: npt.NDArray[np.int64],
@@ -251,5 +303,9 @@ def release_block(
     end: int,
 ) -> None:
     """Mark the block as free in [start, end), its nodes' summaries included."""
-    release(grid, gpu, size, start, end)
-    summarise(grid, first_of_node, node_of_gpu[gpu], node_of_gpu[gpu + size - 1] + 1)
+    for word in range(start >> 6, min(grid.shape[1], ((end - 1) >> 6) + 1)):
+        mask = ~mask_between(start - (word << 6), end - (word << 6))
+        for other in range(gpu, gpu + size):
+            grid[other, word] &= mask
+    for node in range(node_of_gpu[gpu], node_of_gpu[gpu + size - 1] + 1):
+        summarise_node(grid, first_of_node, node)

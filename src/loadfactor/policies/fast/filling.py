@@ -104,11 +104,13 @@ def complete(
 
 @making_kernel
 def count_free(grid: Bits, pool_of_gpu: Ints, free: Ints) -> None:
-    """Write the number of free GPUs of every pool and step to `free` (P, T).
+    """Write the number of free GPUs of every pool and step to `free` (P, T), if it has rows.
 
     Counted for 64 steps at once: digit k of the counts is one word a pool, to which each GPU's row is added with carry.
     """
     pools, words, digits = free.shape[0], grid.shape[1], 1
+    if pools == 0:
+        return
     while (1 << digits) <= len(pool_of_gpu):
         digits += 1
     digit = np.zeros((pools, words, digits), dtype=np.uint64)

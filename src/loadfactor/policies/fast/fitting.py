@@ -13,7 +13,7 @@ import numpy.typing as npt
 from loadfactor.policies.blocks import Starts
 from loadfactor.policies.compiled import inner, making_kernel
 from loadfactor.policies.fast.dice import random_below
-from loadfactor.policies.fast.packing import misfit
+from loadfactor.policies.fast.packing import is_aligned, misfit
 from loadfactor.policies.instance import Floats, Ints
 from loadfactor.policies.occupancy import NOWHERE, Bits, next_busy, release, take
 
@@ -118,7 +118,7 @@ def _best_free(items: Ints, item: int, starts: Starts, grid: Bits, steps: int, l
         gpu = starts[index]
         if gpu >= right or gpu + size <= left or next_busy(grid, gpu, size, start, steps) < end:
             continue
-        gap = misfit(grid, gpu, size, gpu % size == 0, start, end, steps)
+        gap = misfit(grid, gpu, size, is_aligned(gpu, size), start, end, steps)
         if gap < least:
             best, least = gpu, gap
             if gap == 0:

@@ -30,6 +30,7 @@ from loadfactor.policies.occupancy import (
     highest_bit,
     lowest_bit,
     mask_between,
+    room_row,
     take_block,
 )
 
@@ -38,6 +39,8 @@ ENOUGH = 24
 MANY = 4096
 """Blocks from which on a job takes the largest size that fits; of fewer, the size that is worth most is looked for."""
 FAR = 1 << 30
+FEW_NODES = 32
+"""Nodes up to which those with room are looked up together before any is searched."""
 MISALIGNED = 8
 """Idle steps a GPU that a misaligned block is taken to cost."""
 
@@ -67,6 +70,12 @@ def misfit(grid: Bits, row: int, count: int, aligned: bool, start: int, end: int
     for other in range(row, row + count):
         gap += idle_around(grid, other, start, end, steps)
     return gap
+
+
+@inner
+def is_aligned(gpu: int, size: int) -> bool:
+    """Return whether the block begins at a multiple of its size; one that is no power of two is never out of line."""
+    return gpu & (size - 1) == 0 or size & (size - 1) != 0
 
 
 @inner
@@ -105,14 +114,6 @@ def first_start(
 
 
 @inner
-def behind_node(node: int, index: int, high: int, starts: Starts, node_of_gpu: Ints) -> int:
-    """Return the first position from `index` on whose block does not begin in the node."""
-    while index < high and node_of_gpu[starts[index]] == node:
-        index += 1
-    return index
-
-
-@inner
 def earliest_best(
     grid: Bits,
     node_of_gpu: Ints,
@@ -128,22 +129,23 @@ def earliest_best(
 ) -> tuple[int, int]:
     """Return (start, first GPU) of the earliest start of any candidate block in [first, last], best fit; or -1s."""
     best, gpu_of_best, least, feasible = NOWHERE, NOWHERE, FAR, 0
-    every = len(node_of_gpu) + len(first_of_node) - 1
-    window = mask_between(first, last + 1)
-    node, index = NOWHERE, low
+    node, index, room, window = NOWHERE, low, first, mask_between(first, last + 1)
     while index < high:
         gpu = starts[index]
         index += 1
         if node_of_gpu[gpu] != node:
-            node, row = node_of_gpu[gpu], every + node_of_gpu[gpu]
-            if first_start(grid, row, 1, duration, first, last, window, steps) == NOWHERE:
-                index = behind_node(node, index, high, starts, node_of_gpu)
+            node, row = node_of_gpu[gpu], room_row(node_of_gpu[gpu], size, first_of_node)
+            room = first_start(grid, row, 1, duration, first, last, window, steps)
+            if room == NOWHERE:
+                index += max(0, first_of_node[node + 1] - size - gpu)
                 continue
+        if room == last and least <= MISALIGNED * size and not is_aligned(gpu, size):
+            continue
         row, count = rows_of(gpu, size, node_of_gpu, first_of_node)
         start = first_start(grid, row, count, duration, first, last, window, steps)
         if start == NOWHERE:
             continue
-        gap = misfit(grid, row, count, gpu % size == 0, start, min(start + duration, steps), steps)
+        gap = misfit(grid, row, count, is_aligned(gpu, size), start, min(start + duration, steps), steps)
         if best == NOWHERE or start < last or gap < least:
             if start < last:
                 feasible = 0
@@ -153,6 +155,22 @@ def earliest_best(
         if start == first and (gap == 0 or feasible >= ENOUGH):
             break
     return best, gpu_of_best
+
+
+@inner
+def earliest_room(grid: Bits, first_of_node: Ints, size: int, duration: int, first: int, last: int) -> int:
+    """Return a step in [first, last] before which no node has room for so long, or -1; on a grid of one word a row."""
+    none = ~np.uint64(0)
+    for node in range(len(first_of_node) - 1):
+        none &= grid[room_row(node, size, first_of_node), 0]
+    free, known = ~none, 1
+    window = mask_between(first, last + 1)
+    while known < duration and free & window != 0:
+        by = np.uint64(min(known, duration - known))
+        free &= (free >> by) | ~(~np.uint64(0) >> by)
+        known += min(known, duration - known)
+    free &= window
+    return lowest_bit(free) if free != 0 else NOWHERE
 
 
 @inner
@@ -170,8 +188,11 @@ def earliest_of(
     """Return (start, first GPU) of the earliest start of the option from `first` on, or -1s."""
     size, duration, pool = options[option, SIZE], options[option, DURATION], options[option, POOL]
     last = options[option, LAST_START]
-    if pool >= 0 and len(free) > 0 and first <= last:
-        first = earliest_count(free, pool, size, duration, first, last)
+    if first <= last:
+        if grid.shape[1] == 1 and len(first_of_node) <= FEW_NODES:
+            first = earliest_room(grid, first_of_node, size, duration, first, last)
+        elif pool >= 0 and len(free) > 0:
+            first = earliest_count(free, pool, size, duration, first, last)
         if first == NOWHERE:
             return NOWHERE, NOWHERE
     if first > last:

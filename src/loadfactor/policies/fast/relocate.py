@@ -17,19 +17,23 @@ from loadfactor.policies.fast.claims import MOST_CLAIMED, choose_claim
 from loadfactor.policies.fast.dice import random_below
 from loadfactor.policies.fast.floors import forget, most_options
 from loadfactor.policies.fast.moving import remove, restore
-from loadfactor.policies.fast.packing import insert
+from loadfactor.policies.fast.packing import FEW_NODES, gain_at, insert
 from loadfactor.policies.instance import (
     DURATION,
     FIRST_OPTION,
     LAST_OPTION,
     SIZE,
+    SUBMIT,
     Floats,
     Ints,
 )
 from loadfactor.policies.occupancy import NOWHERE, Bits
 
-MOST_REMOVED = 8
-MOST_ADDED = 5
+MOST_REMOVED, MOST_ADDED = 24, 30
+"""Jobs taken out, and jobs that wait tried beside them, on a few nodes, where room for a job is looked up at once."""
+MOST_REMOVED_OF_MANY, MOST_ADDED_OF_MANY = 8, 5
+"""The same on a large grid."""
+TINY = 1e-9
 ROOM = max(MOST_REMOVED + MOST_ADDED + 2, MOST_CLAIMED + 1)
 
 
@@ -66,6 +70,9 @@ def improve(
     before, best = np.empty((3, ROOM), dtype=np.int64), np.empty((3, count), dtype=np.int64)
     near, near_worth, key = np.empty((count, 3), dtype=np.int64), np.empty(count), np.empty(ROOM)
     meets, cost = np.empty(len(pool_of_gpu) + 1, dtype=np.int64), np.empty(len(pool_of_gpu) + 1)
+    many = len(first_of_node) > FEW_NODES
+    most_removed = MOST_REMOVED_OF_MANY if many else MOST_REMOVED
+    most_added = MOST_ADDED_OF_MANY if many else MOST_ADDED
     gain, best_gain = 0.0, 0.0
     _note(best, chosen, begin, where)
     for _ in range(iterations):
@@ -77,23 +84,20 @@ def improve(
             )  # fmt: skip
         claimants = min(number, 1)
         if number == 0:
-            number = _choose(moved, focus, chosen, begin, where, options, random)
+            number = _choose(moved, focus, most_removed, most_added, chosen, begin, where, options, random)
         _shuffle(moved, claimants, number, key, options, reward, jobs, random)
         old = remove(
             moved, number, before, grid, node_of_gpu, first_of_node, pool_of_gpu, free, options, reward, weight,
             chosen, begin, where,
         )  # fmt: skip
-        new = 0.0
-        for i in range(number):
-            forget(moved[i], jobs, earliest)
-            new += insert(
-                moved[i], grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts, weight,
-                earliest, chosen, begin, where,
-            )  # fmt: skip
-        worse = old - new
-        if worse <= 0 or random_below(random, 1 << 20) < math.exp(-worse / heat) * (1 << 20):
-            gain -= worse
-            if gain > best_gain + 1e-9:
+        least = old + heat * math.log((1 + random_below(random, 1 << 20)) / (1 << 20))
+        new = _recreate(
+            moved, number, least, grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts,
+            weight, earliest, chosen, begin, where,
+        )  # fmt: skip
+        if new >= least:
+            gain += new - old
+            if gain > best_gain + TINY:
                 best_gain = gain
                 _note(best, chosen, begin, where)
         else:
@@ -117,9 +121,56 @@ def _note(best: Ints, chosen: Ints, begin: Ints, where: Ints) -> None:
 
 
 @inner
+def _recreate(
+    moved: Ints,
+    number: int,
+    least: float,
+    grid: Bits,
+    node_of_gpu: Ints,
+    first_of_node: Ints,
+    pool_of_gpu: Ints,
+    free: Ints,
+    jobs: Ints,
+    options: Ints,
+    reward: Floats,
+    starts: Starts,
+    weight: Floats,
+    earliest: Ints,
+    chosen: Ints,
+    begin: Ints,
+    where: Ints,
+) -> float:
+    """Place the jobs in this order and return what they earn; stop where it cannot be `least` any more."""
+    hope, new = 0.0, 0.0
+    for i in range(number):
+        hope += _most(moved[i], jobs, options, reward, weight)
+    for i in range(number):
+        hope -= _most(moved[i], jobs, options, reward, weight)
+        forget(moved[i], jobs, earliest)
+        new += insert(
+            moved[i], grid, node_of_gpu, first_of_node, pool_of_gpu, free, jobs, options, reward, starts, weight,
+            earliest, chosen, begin, where,
+        )  # fmt: skip
+        if new + hope < least - TINY:
+            break
+    return new
+
+
+@inner
+def _most(job: int, jobs: Ints, options: Ints, reward: Floats, weight: Floats) -> float:
+    """Return what the job would earn if it could start at once, with its best option."""
+    most = 0.0
+    for option in range(jobs[job, FIRST_OPTION], jobs[job, LAST_OPTION]):
+        most = max(most, gain_at(option, jobs[job, SUBMIT], options, reward, weight))
+    return most
+
+
+@inner
 def _choose(
     moved: Ints,
     focus: Ints,
+    most_removed: int,
+    most_added: int,
     chosen: Ints,
     begin: Ints,
     where: Ints,
@@ -141,7 +192,7 @@ def _choose(
     if where[anchor] != NOWHERE:
         if anchor != moved[0]:
             moved[1], number = anchor, 2
-        wanted = number + random_below(random, MOST_REMOVED)
+        wanted = number + random_below(random, most_removed)
         margin = random_below(random, 5)
         low, high = begin[anchor] - margin, begin[anchor] + options[chosen[anchor], DURATION] + margin
         left, right = 0, 1 << 30
@@ -159,23 +210,22 @@ def _choose(
             if begin[job] + options[option, DURATION] > low and where[job] + options[option, SIZE] > left:
                 moved[number] = job
                 number += 1
-    added = number + random_below(random, MOST_ADDED)
-    for _ in range(2 * MOST_ADDED):
-        job = random_below(random, count)
-        if number >= added:
-            break
-        if where[job] == NOWHERE and not _among(moved, number, job):
-            moved[number] = job
-            number += 1
-    return number
+    return _add_waiting(moved, number, number + random_below(random, most_added), where, random)
 
 
 @inner
-def _among(moved: Ints, number: int, job: int) -> bool:
-    for i in range(number):  # noqa: SIM110 - numba compiles no generators
-        if moved[i] == job:
-            return True
-    return False
+def _add_waiting(moved: Ints, number: int, wanted: int, where: Ints, random: npt.NDArray[np.uint64]) -> int:
+    """Add jobs that are left out, from a random one on, until there are `wanted`; return how many there are."""
+    count = len(where)
+    anchor, job = moved[0], random_below(random, count)
+    for _ in range(count):
+        if number >= wanted:
+            break
+        if where[job] == NOWHERE and job != anchor:
+            moved[number] = job
+            number += 1
+        job = job + 1 if job + 1 < count else 0
+    return number
 
 
 @inner
@@ -189,17 +239,18 @@ def _shuffle(
     jobs: Ints,
     random: npt.NDArray[np.uint64],
 ) -> None:
-    """Order the jobs from position `first` on, at random or by a noisy worth that counts size and duration too."""
-    taste = random_below(random, 3)
+    """Order the jobs from position `first` on by a noisy worth that counts size and duration too.
+
+    Of both a power of 0, 1/2 or more, another one every time: which order packs best differs from place to place.
+    """
+    size_taste, duration_taste = random_below(random, 3), random_below(random, 4)
     for i in range(first, number):
-        option = jobs[moved[i], FIRST_OPTION]
-        key[i] = 0.5 + random_below(random, 1024) / 1024
-        if option == jobs[moved[i], LAST_OPTION]:
-            key[i] = 0.0
-        elif taste > 0:
-            key[i] *= reward[option] * math.sqrt(options[option, DURATION])
-            if taste > 1:
-                key[i] /= math.sqrt(options[option, SIZE])
+        option = jobs[moved[i], LAST_OPTION] - 1
+        key[i] = 0.0
+        if jobs[moved[i], FIRST_OPTION] <= option:
+            size, duration = options[option, SIZE], options[option, DURATION]
+            key[i] = reward[option] * _power(duration, duration_taste) / _power(size, size_taste)
+            key[i] *= 1 + random_below(random, 1024) / 1024
     for i in range(first + 1, number):
         job, rank = moved[i], key[i]
         j = i
@@ -207,3 +258,10 @@ def _shuffle(
             moved[j], key[j] = moved[j - 1], key[j - 1]
             j -= 1
         moved[j], key[j] = job, rank
+
+
+@inner
+def _power(number: int, halves: int) -> float:
+    """Return the number to the power of 0, 1/2, 1 or 3/2."""
+    power = 1.0 if halves < 2 else float(number)
+    return power * math.sqrt(number) if halves & 1 else power

@@ -18,6 +18,7 @@ from loadfactor.policies.fast.handing import hand_out
 from loadfactor.policies.fast.items import mark_items, place_items
 from loadfactor.policies.fast.layout import Layout
 from loadfactor.policies.fast.ordering import reorder
+from loadfactor.policies.fast.packing import FEW_NODES
 from loadfactor.policies.fast.relocate import improve
 from loadfactor.policies.fast.serving import lay_intervals, reserve_services
 from loadfactor.policies.instance import DURATION, LAST_OPTION, SIZE, Floats, Instance, Ints
@@ -35,12 +36,14 @@ class Shares(NamedTuple):
     """Placing the jobs by worth, in several orders."""
     order: float
     """Changing the best of these orders."""
+    starts: int
+    """Orders that are changed."""
 
 
 SHARES = {
-    0: Shares(counts=0.4, fit=0.2, worth=0.03, order=0.2),
-    24: Shares(counts=0.25, fit=0.4, worth=0.0, order=0.0),
-    48: Shares(counts=0.05, fit=0.05, worth=0.1, order=0.4),
+    0: Shares(counts=0.4, fit=0.2, worth=0.03, order=0.2, starts=8),
+    24: Shares(counts=0.25, fit=0.2, worth=0.0, order=0.0, starts=0),
+    48: Shares(counts=0.02, fit=0.02, worth=0.1, order=0.1, starts=1),
 }
 """By the number of jobs from which on they hold: the more jobs, the sooner placing them by worth finds a good start."""
 HEAT, POSITIONS_HEAT = 0.003, 0.03
@@ -53,8 +56,8 @@ TINY = 1e-9
 FEW_ORDERS = 8
 """Orders tried where the effort is given in iterations."""
 MOST_ORDERS = 32
-MOST_STARTS, CHOOSING = 8, 0.6
-"""Orders that are changed, and the share of the time for it after which only one is left."""
+CHOOSING = 0.6
+"""Share of the time for changing orders after which only one is left."""
 LARGE_POWERS = np.array([(0.1, 0.25)])
 """Powers of size and duration on a grid that is too large to try several."""
 FIRST_CHUNK = 24
@@ -156,11 +159,11 @@ class Search:
         shares = SHARES[max(least for least in SHARES if least <= len(self.instance.jobs))]
         self._search_counts(budget, 0.0 if large else seconds * shares.counts)
         if large:
-            found = self._placed_by_worth(budget, 0.0)[0]
+            found = self._placed_by_worth(budget, 0.0, 1)[0]
         else:
             found = self._placed_as_counted(budget, seconds * shares.fit)
             if self.best is None and shares.worth > 0:
-                starts = self._placed_by_worth(budget, seconds * shares.worth)
+                starts = self._placed_by_worth(budget, seconds * shares.worth, shares.starts)
                 by_worth = self._reordered(budget, seconds * shares.order, starts)
                 found = max(found, by_worth, key=lambda start: start.reward)
         self._improve(budget, seconds - (time.perf_counter() - begin), found)
@@ -192,8 +195,8 @@ class Search:
         self._insert(found, self.state[0])
         return found
 
-    def _placed_by_worth(self, budget: Budget, seconds: float) -> list[Positions]:
-        """Reserve the services, then place the jobs in each order by worth while there is time; return the best few.
+    def _placed_by_worth(self, budget: Budget, seconds: float, starts: int) -> list[Positions]:
+        """Reserve the services, then place the jobs in each order by worth while there is time; return the best.
 
         Of several that are worth the same only one: they are hardly ever different plans.
         """
@@ -206,7 +209,7 @@ class Search:
             best.setdefault(found.reward, found)
             if number >= FEW_ORDERS if budget.iterations is not None else time.perf_counter() > until:
                 break
-        return [best[reward] for reward in sorted(best, reverse=True)[:MOST_STARTS]]
+        return [best[reward] for reward in sorted(best, reverse=True)[:starts]]
 
     def _reordered(self, budget: Budget, seconds: float, starts: list[Positions]) -> Positions:
         """Change the orders that led to `starts` for the better, ever longer for ever fewer; return the best.
@@ -226,7 +229,7 @@ class Search:
         i = self.instance
         if not len(i.options):
             return
-        free = np.empty_like(i.free)
+        free = self._counts()
         for iterations, _, _ in budget.chunks(seconds):
             found.reward += reorder(
                 iterations, found.order, found.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, free, i.jobs,
@@ -261,7 +264,7 @@ class Search:
         """Place the jobs that have no block yet, in `order`, and note what all of them earn."""
         i = self.instance
         found.reward = complete(
-            order, found.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, np.empty_like(i.free), i.jobs, i.options,
+            order, found.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, self._counts(), i.jobs, i.options,
             i.reward, i.starts, i.weight, found.chosen, found.begin, found.where,
         )  # fmt: skip
 
@@ -286,7 +289,7 @@ class Search:
         self._keep(found)
         if not len(i.jobs):  # nothing to move; with `iterations` the chunks would come all the same
             return
-        gain, free = 0.0, np.empty_like(i.free)
+        gain, free = 0.0, self._counts()
         count_free(found.grid, i.pool_of_gpu, free)
         for iterations, hot, cold in budget.chunks(seconds - (time.perf_counter() - begin)):
             cooling = (cold / hot) ** (1 / max(iterations, 1))
@@ -298,6 +301,12 @@ class Search:
         if gain > 0:
             found.reward = total_worth(i.options, i.reward, i.weight, found.chosen, found.begin, found.where)
             self._keep(found)
+
+    def _counts(self) -> Ints:
+        """Return room for the free GPUs of pools and steps (P, T); none where nobody asks for them (see `insert`)."""
+        pools, steps = self.instance.free.shape
+        few = len(self.instance.first_of_node) <= FEW_NODES and self.instance.grid.shape[1] == 1
+        return np.empty((0 if few else pools, steps), dtype=np.int64)
 
     def _keep(self, found: Positions) -> None:
         """Give the services their GPUs around the jobs, and keep the layout if it is the best so far."""
