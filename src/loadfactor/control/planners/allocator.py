@@ -13,6 +13,7 @@ from loadfactor.control.planners.book import JobBook
 from loadfactor.control.planners.exact import ExactTurns
 from loadfactor.control.planners.horizon import HorizonSettings, RollingHorizon
 from loadfactor.control.planners.placing import NOWHERE, best_free_block
+from loadfactor.control.planners.way import MakingWay
 from loadfactor.control.planners.worth import Worth, WorthSettings
 from loadfactor.control.records import ServiceRecord
 from loadfactor.control.state import ClusterState
@@ -22,6 +23,8 @@ from loadfactor.policies.fast.search import Budget, Search
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+MAKING_WAY = 16
+"""The dearest jobs for which services may make way."""
 
 
 class ServiceCurves:
@@ -105,6 +108,8 @@ class Allocator:
         if not first and not len(rows):
             return Decision()
         rows, worth = self._dearest_first(rows, state)
+        if not first and (way := self._make_way(state, rows)):
+            return way
         fitting = self.book.columns.size.of(rows) <= largest_free_block(state)
         if not first and not fitting.any():
             return Decision()
@@ -116,11 +121,19 @@ class Allocator:
             self._swapped_at = state.step_began()
         if self.exact is not None and self.exact.due(now):
             return self.exact.decide(state, rows, self.book.columns, worth, free_at, demand, self.settings)
-        if self._horizon is None:
-            self._horizon = RollingHorizon(state, self.settings)
-        instance = self._horizon.instance(state, rows, self.book.columns, worth, free_at, demand)
+        instance = self._rolling(state).instance(state, rows, self.book.columns, worth, free_at, demand)
         layout = Search(instance, seed=state.effects).run(Budget(0.0, 0.0, self.iterations))
         return Decision() if layout is None else self._first_moment(state, layout, rows, first)
+
+    def _rolling(self, state: ClusterState) -> RollingHorizon:
+        if self._horizon is None:
+            self._horizon = RollingHorizon(state, self.settings)
+        return self._horizon
+
+    def _make_way(self, state: ClusterState, rows: Ints) -> Decision:
+        """Return the moves of replicas that open blocks for the dearest jobs; these start when the GPUs are free."""
+        sizes = self.book.columns.size.of(rows[:MAKING_WAY]).tolist()
+        return MakingWay(state, self._rolling(state).blocks_of).for_jobs(sizes)
 
     def _dearest_first(self, rows: Ints, state: ClusterState) -> tuple[Ints, Floats]:
         """Return rows and their worth, in the order of worth."""

@@ -119,6 +119,11 @@ class RollingHorizon:
             held=held,
         )
 
+    def blocks_of(self, size: int) -> Ints:
+        """Return the first GPU of every block of an admissible size."""
+        _, low, high = self._blocks[size]
+        return self._starts[low:high]
+
     def _ends(self, state: ClusterState, free_at: Floats, keep: bool) -> Ints:
         """Return the step from which on each GPU is free for others than the service that holds it.
 
@@ -128,7 +133,7 @@ class RollingHorizon:
         ends = np.clip(np.ceil((free_at - step_at) / state.step_seconds), 0, steps).astype(np.int64)
         if not keep:
             ends[(state.owner < FREE) & ~state.lost] = 0
-        ends[state.stopping & ~state.lost] = 1
+        ends[state.stopping & ~state.lost] = 0  # it is over in much less than a step
         return ends
 
     def _jobs(self, state: ClusterState, rows: Ints, columns: Columns) -> tuple[Ints, Ints]:
