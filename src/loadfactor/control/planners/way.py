@@ -103,18 +103,22 @@ def ready_replicas(service: ServiceRecord) -> list[int]:
 
 
 def in_holes_first(free: Mask, first_of_node: Ints) -> Ints:
-    """Return the free GPUs: those of nodes that others use too, the fullest first, then those of the shortest rows.
+    """Return the free GPUs by the rank of their node, the highest-numbered of equals first."""
+    gpus = np.flatnonzero(free)[::-1]
+    node = np.searchsorted(first_of_node, gpus, side="right") - 1
+    ordered: Ints = gpus[np.argsort(ranks_of_nodes(free, first_of_node)[node], kind="stable")]
+    return ordered
 
-    A row is of nodes that are wholly free. The highest-numbered of equals come first.
+
+def ranks_of_nodes(free: Mask, first_of_node: Ints) -> Ints:
+    """Return how much each node would be missed: by its free GPUs or, where it is wholly free, by its row of such nodes.
+
+    The least first: nodes that somebody uses, then those of the shortest rows. Below twice the number of GPUs.
     """
     count = np.add.reduceat(free.astype(np.int64), first_of_node[:-1])
     whole = count == np.diff(first_of_node)
-    length = np.where(whole, lengths_of_rows(whole), 0)
-    gpus = np.flatnonzero(free)[::-1]
-    node = np.searchsorted(first_of_node, gpus, side="right") - 1
-    rank = np.where(whole[node], len(free) + length[node], count[node])
-    ordered: Ints = gpus[np.argsort(rank, kind="stable")]
-    return ordered
+    rank: Ints = np.where(whole, len(free) + lengths_of_rows(whole), count)
+    return rank
 
 
 def lengths_of_rows(marked: Mask) -> Ints:
