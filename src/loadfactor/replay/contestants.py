@@ -30,6 +30,7 @@ from loadfactor.control.planners import (
 from loadfactor.engines import World
 from loadfactor.errors import InputError
 from loadfactor.foresight import (
+    ChangeQuantile,
     DemandForecaster,
     LearntRuntime,
     PerfectForecast,
@@ -54,7 +55,7 @@ class Knowledge:
 
     run_times: RunTimes = "learnt"
     demand: Demand = "seasonal"
-    quantile: float = 0.975
+    quantile: float = 0.95
     far_quantile: float = 0.5
 
 
@@ -88,6 +89,13 @@ def _forecasters(setting: Setting) -> dict[str, DemandForecaster]:
         times = [world.begin + step * world.step_seconds for step in range(steps)]
         return {name: PerfectForecast(times, np.resize(curve, steps).tolist()) for name, curve in world.demand.items()}
     return {name: SeasonalQuantile(float(world.step_seconds)) for name in world.demand}
+
+
+def _near_forecasters(setting: Setting) -> dict[str, DemandForecaster] | None:
+    """Return who is asked about the next steps, where it is not the forecasters."""
+    if setting.knowledge.demand == "perfect":
+        return None
+    return {name: ChangeQuantile(float(setting.world.step_seconds)) for name in setting.world.demand}
 
 
 def _peak(world: World) -> ServingRule:
@@ -124,7 +132,10 @@ def _fast_and_full(setting: Setting) -> Planner:
 
 def _allocator(setting: Setting, name: str, exact: ExactTurns | None) -> Planner:
     book = JobBook(by_priority, _estimator(setting), setting.world.job_start_seconds)
-    curves = ServiceCurves(_forecasters(setting), setting.knowledge.quantile, setting.knowledge.far_quantile)
+    knowledge = setting.knowledge
+    curves = ServiceCurves(
+        _forecasters(setting), knowledge.quantile, knowledge.far_quantile, _near_forecasters(setting)
+    )
     return Allocator(book, curves, setting.horizon, setting.iterations, name, setting.worth, exact)
 
 

@@ -30,13 +30,20 @@ MAKING_WAY = 16
 class ServiceCurves:
     """The GPUs that services should hold along the horizon: the forecast, brought forward by what a start takes.
 
-    What is needed before the next replica can be ready is taken at `quantile`. Farther steps, about which other
-    decisions will come in time, are taken at `far_quantile`: they only keep long jobs away from GPUs, and what they do
-    not foresee is taken from the GPUs that jobs give back until then.
+    What is needed before the next replica can be ready is taken at `quantile`, and `near` is asked, where it is given.
+    Farther steps, about which other decisions will come in time, are taken at `far_quantile`: they only keep long jobs
+    away from GPUs, and what they do not foresee is taken from the GPUs that jobs give back until then.
     """
 
-    def __init__(self, forecasters: dict[str, DemandForecaster], quantile: float, far_quantile: float) -> None:
+    def __init__(
+        self,
+        forecasters: dict[str, DemandForecaster],
+        quantile: float,
+        far_quantile: float,
+        near: dict[str, DemandForecaster] | None = None,
+    ) -> None:
         self.forecasters, self.quantile, self.far_quantile = forecasters, quantile, far_quantile
+        self.near = near or {}
         self._step_at = self._observed_at = -1
         self._curves: Ints = np.empty((0, 0), dtype=np.int64)
 
@@ -48,8 +55,9 @@ class ServiceCurves:
                 return
             self._observed_at = change.at
             for name, demand in change.demand.items():
-                if name in self.forecasters:
-                    self.forecasters[name].observe(change.at - state.step_seconds, float(demand))
+                for forecasters in (self.forecasters, self.near):
+                    if name in forecasters:
+                        forecasters[name].observe(change.at - state.step_seconds, float(demand))
 
     def curves(self, state: ClusterState, steps: int) -> Ints:
         """Return (S, steps) the GPUs that each service should hold."""
@@ -62,8 +70,9 @@ class ServiceCurves:
     def _curve(self, service: ServiceRecord, state: ClusterState, steps: int) -> Ints:
         lead = -(-service.request.start_seconds // state.step_seconds)
         forecaster = self.forecasters[service.request.id]
+        near = self.near.get(service.request.id, forecaster)
         expected = forecaster.forecast(self._step_at, steps + lead, state.step_seconds, self.far_quantile)
-        expected[: lead + 1] = forecaster.forecast(self._step_at, lead + 1, state.step_seconds, self.quantile)
+        expected[: lead + 1] = near.forecast(self._step_at, lead + 1, state.step_seconds, self.quantile)
         needed = np.ceil(np.maximum(0, expected) - 1e-9).astype(np.int64)
         curve: Ints = np.lib.stride_tricks.sliding_window_view(needed, lead + 1).max(axis=1)[:steps]
         return curve

@@ -146,7 +146,7 @@ class RollingHorizon:
         ends = np.clip(np.ceil((free_at - step_at) / state.step_seconds), 0, steps).astype(np.int64)
         if not keep:
             ends[(state.owner < FREE) & ~state.lost] = 0
-        ends[state.stopping & ~state.lost] = 0  # it is over in much less than a step
+        ends[state.stopping & ~state.lost & ~state.drained] = 0  # it is over in much less than a step
         return ends
 
     def _jobs(self, state: ClusterState, rows: Ints, columns: Columns) -> tuple[Ints, Ints]:
@@ -173,7 +173,10 @@ class RollingHorizon:
 
 
 def _segments(blocks: Ints, starts: Ints, apart: int) -> Ints:
-    """Return a number for each of `starts` by which sorting keeps the blocks of each size together, and others still."""
+    """Return a number for each of `starts`, in steps of `apart`: sorting keeps each size's blocks together.
+
+    What are no blocks stay where they are.
+    """
     segment = np.arange(len(starts), dtype=np.int64)
     for _, low, high in blocks.tolist():
         segment[low:high] = low

@@ -111,9 +111,9 @@ def in_holes_first(free: Mask, first_of_node: Ints) -> Ints:
 
 
 def ranks_of_nodes(free: Mask, first_of_node: Ints) -> Ints:
-    """Return how much each node would be missed: by its free GPUs or, where it is wholly free, by its row of such nodes.
+    """Return how much each node would be missed: the fewer free GPUs, the less, and wholly free nodes most.
 
-    The least first: nodes that somebody uses, then those of the shortest rows. Below twice the number of GPUs.
+    Of these, the shorter the row of such nodes, the less. Ranks are at most twice the number of GPUs.
     """
     count = np.add.reduceat(free.astype(np.int64), first_of_node[:-1])
     whole = count == np.diff(first_of_node)
