@@ -20,7 +20,8 @@ from tests.planners.states import STEP_SECONDS, at_work, cluster, starts
 def four_nodes(held: str, demand: int = 0, max_swap: int = 100) -> ClusterState:
     """Return a cluster of nodes of four GPUs: `.` free, `s` a ready replica, `n` a new one, `j` a job, `x` drained."""
     layout = held.replace(" ", "")
-    state = ClusterState(cluster(len(layout) // 4), [ServiceRequest("chat", 8.0, max_swap=max_swap)], STEP_SECONDS, 0)
+    chat = ServiceRequest("chat", 8.0, max_swap=max_swap, start_seconds=300)
+    state = ClusterState(cluster(len(layout) // 4), [chat], STEP_SECONDS, 0)
     (service,) = state.services
     service.demand = demand
     for gpu, letter in enumerate(layout):
@@ -34,7 +35,8 @@ def four_nodes(held: str, demand: int = 0, max_swap: int = 100) -> ClusterState:
 
 def made(state: ClusterState, *sizes: int) -> tuple[list[int], list[int]]:
     """Return the GPUs that services lose and get so that jobs of these sizes find blocks."""
-    decision = MakingWay(state, lambda size: np.array(starts(state.cluster, size))).for_jobs(sizes)
+    needed = np.array([service.demand for service in state.services])
+    decision = MakingWay(state, lambda size: np.array(starts(state.cluster, size)), needed).for_jobs(sizes)
     assert Referee(state).faults(decision) == []
     return sorted(swap.gpu for swap in decision.taken), sorted(swap.gpu for swap in decision.given)
 
@@ -97,11 +99,11 @@ def test_moves_are_legal_and_leave_what_is_needed(seed: int) -> None:
     for service in state.services:
         for replica in service.replicas.values():
             replica.phase = ReplicaPhase.READY
-        service.demand = seed % 2
-    _, spare = movable_replicas(state)
+    needed = np.full(2, seed % 2)
+    _, spare = movable_replicas(state, needed)
     blocks_of = RollingHorizon(state, HorizonSettings(steps=12)).blocks_of
     sizes = [state.jobs[row].size for row in book.queue.rows.tolist()]
-    decision = MakingWay(state, blocks_of).for_jobs(sizes)
+    decision = MakingWay(state, blocks_of, needed).for_jobs(sizes)
     assert Referee(state).faults(decision) == []
     for service in state.services:
         moved = sum(swap.service == service.row for swap in decision.taken)
@@ -116,7 +118,8 @@ def test_random_states_make_way_now_and_then() -> None:
             for replica in service.replicas.values():
                 replica.phase = ReplicaPhase.READY
         sizes = [state.jobs[row].size for row in book.queue.rows.tolist()]
-        return MakingWay(state, lambda size: np.array(starts(state.cluster, size))).for_jobs(sizes)
+        needed = np.zeros(2, dtype=np.int64)
+        return MakingWay(state, lambda size: np.array(starts(state.cluster, size)), needed).for_jobs(sizes)
 
     assert sum(bool(decided(seed).taken) for seed in range(60)) >= 6
 
@@ -126,9 +129,9 @@ def test_the_allocator_makes_way_and_the_job_starts_when_the_replicas_are_gone()
     book = JobBook(by_priority, UserLimit())
     wide = state.add(JobRequest("wide", 8, limit_seconds=3_600), 0)
     book.notice(JobWaits(wide), state)
-    curves = ServiceCurves({"chat": PerfectForecast([0.0], [4.0])}, 0.5, 0.5)
+    curves = ServiceCurves({"chat": PerfectForecast([0.0, STEP_SECONDS], [0.0, 4.0])}, 0.5, 0.5)
     planner = Allocator(book, curves, HorizonSettings(steps=12))
-    assert not planner.decide(state, 0)  # the step's swaps come first, and none is needed
+    assert not planner.decide(state, 0)  # the next step's four replicas are there
     way = planner.decide(state, 0)
     assert ({swap.gpu for swap in way.taken}, {swap.gpu for swap in way.given}) == ({4, 5, 6, 7}, {12, 13, 14, 15})
     (service,) = state.services

@@ -55,7 +55,7 @@ class Knowledge:
 
     run_times: RunTimes = "learnt"
     demand: Demand = "seasonal"
-    quantile: float = 0.95
+    quantile: float = 0.975
     far_quantile: float = 0.5
 
 

@@ -116,7 +116,7 @@ class KnowledgeRecipe(Noun):
 
     run_times: Literal["limit", "learnt", "perfect"] = "learnt"
     forecast: Literal["seasonal", "perfect"] = "seasonal"
-    quantile: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    quantile: Annotated[float, Field(gt=0, lt=1)] = 0.975
     far_quantile: Annotated[float, Field(gt=0, lt=1)] = 0.5
 
     def knowledge(self) -> Knowledge:

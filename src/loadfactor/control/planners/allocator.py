@@ -25,6 +25,8 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 MAKING_WAY = 16
 """The dearest jobs for which services may make way."""
+STAYING_QUANTILE = 0.9
+"""Of the demand of the present step: the replicas that it may need do not make way."""
 
 
 class ServiceCurves:
@@ -44,13 +46,14 @@ class ServiceCurves:
     ) -> None:
         self.forecasters, self.quantile, self.far_quantile = forecasters, quantile, far_quantile
         self.near = near or {}
-        self._step_at = self._observed_at = -1
+        self._step_at = self._staying_at = self._observed_at = -1
+        self._staying: Ints = np.empty(0, dtype=np.int64)
         self._curves: Ints = np.empty((0, 0), dtype=np.int64)
 
     def notice(self, change: Change, state: ClusterState) -> None:
         """Let the forecasters observe the step that is over; what was overtaken by newer news comes too late."""
         if isinstance(change, DemandIsKnown):
-            self._step_at = -1
+            self._step_at = self._staying_at = -1
             if change.at <= self._observed_at:
                 return
             self._observed_at = change.at
@@ -67,12 +70,26 @@ class ServiceCurves:
             self._curves = np.array(rows, dtype=np.int64).reshape(len(rows), steps)
         return self._curves
 
+    def staying(self, state: ClusterState) -> Ints:
+        """Return (S,) the replicas that each service should not be without in the present step."""
+        if self._staying_at != state.step_began():
+            self._staying_at = state.step_began()
+            rows = [
+                self._near(service).forecast(self._staying_at, 1, state.step_seconds, STAYING_QUANTILE)[0]
+                for service in state.services
+            ]
+            self._staying = np.ceil(np.array(rows, dtype=np.float64) - 1e-9).astype(np.int64)
+        return self._staying
+
+    def _near(self, service: ServiceRecord) -> DemandForecaster:
+        name = service.request.id
+        return self.near.get(name, self.forecasters[name])
+
     def _curve(self, service: ServiceRecord, state: ClusterState, steps: int) -> Ints:
         lead = -(-service.request.start_seconds // state.step_seconds)
         forecaster = self.forecasters[service.request.id]
-        near = self.near.get(service.request.id, forecaster)
         expected = forecaster.forecast(self._step_at, steps + lead, state.step_seconds, self.far_quantile)
-        expected[: lead + 1] = near.forecast(self._step_at, lead + 1, state.step_seconds, self.quantile)
+        expected[: lead + 1] = self._near(service).forecast(self._step_at, lead + 1, state.step_seconds, self.quantile)
         needed = np.ceil(np.maximum(0, expected) - 1e-9).astype(np.int64)
         curve: Ints = np.lib.stride_tricks.sliding_window_view(needed, lead + 1).max(axis=1)[:steps]
         return curve
@@ -142,7 +159,7 @@ class Allocator:
     def _make_way(self, state: ClusterState, rows: Ints) -> Decision:
         """Return the moves of replicas that open blocks for the dearest jobs; these start when the GPUs are free."""
         sizes = self.book.columns.size.of(rows[:MAKING_WAY]).tolist()
-        return MakingWay(state, self._rolling(state).blocks_of).for_jobs(sizes)
+        return MakingWay(state, self._rolling(state).blocks_of, self.curves.staying(state)).for_jobs(sizes)
 
     def _dearest_first(self, rows: Ints, state: ClusterState) -> tuple[Ints, Floats]:
         """Return rows and their worth, in the order of worth."""

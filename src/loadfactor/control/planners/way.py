@@ -24,14 +24,17 @@ NOBODY = -1
 
 
 class MakingWay:
-    """One decision about who makes way for whom; the claims of dearer jobs bind those that come later."""
+    """One decision about who makes way for whom; the claims of dearer jobs bind those that come later.
 
-    def __init__(self, state: ClusterState, blocks_of: BlocksOf) -> None:
+    `needed` (S,) are the ready replicas that each service keeps.
+    """
+
+    def __init__(self, state: ClusterState, blocks_of: BlocksOf, needed: Ints) -> None:
         self.state, self.blocks_of = state, blocks_of
         self.decision = Decision()
         self._free = state.usable()
         self._leaving: Mask = state.stopping & ~state.lost & ~state.drained
-        self._movable, self._spare = movable_replicas(state)
+        self._movable, self._spare = movable_replicas(state, needed)
         self._claimed: Mask = np.zeros(len(self._free), dtype=np.bool_)
 
     def for_jobs(self, sizes: Iterable[int]) -> Decision:
@@ -81,16 +84,16 @@ class MakingWay:
         return in_holes_first(free, self.state.first_of_node)
 
 
-def movable_replicas(state: ClusterState) -> tuple[Ints, Ints]:
+def movable_replicas(state: ClusterState, needed: Ints) -> tuple[Ints, Ints]:
     """Return the service of each GPU (N,) whose replica may move, or -1, and how many may move of each service (S,).
 
-    Those that are ready beyond the demand that was last measured, within the swap cap of the step (R4).
+    Those that are ready beyond what is `needed` (S,), within the swap cap of the step (R4).
     """
     owner: Ints = np.full(len(state.owner), NOBODY, dtype=np.int64)
     spare: Ints = np.zeros(len(state.services), dtype=np.int64)
     for service in state.services:
         ready = ready_replicas(service)
-        number = max(0, min(len(ready) - service.demand, state.swaps_left(service) // 2))
+        number = max(0, min(len(ready) - int(needed[service.row]), state.swaps_left(service) // 2))
         if number:
             owner[ready], spare[service.row] = service.row, number
     owner[state.lost | state.drained] = NOBODY
