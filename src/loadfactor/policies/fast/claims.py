@@ -164,12 +164,10 @@ def _cheapest_block(
             cost[first] += worth[k]
             cost[behind] -= worth[k]
     for gpu in range(1, right - left + 1):
-        meets[gpu] += meets[gpu - 1]
-        cost[gpu] += cost[gpu - 1]
+        meets[gpu], cost[gpu] = meets[gpu] + meets[gpu - 1], cost[gpu] + cost[gpu - 1]
     best, least = NOWHERE, np.inf
     for index in range(low, high):
-        gpu = starts[index]
-        in_way, sum_of_worth = meets[gpu - left], cost[gpu - left]
-        if sum_of_worth < least and in_way < MOST_CLAIMED and next_busy(fixed, gpu, size, start, steps) >= end:
-            best, least = gpu, sum_of_worth
+        gpu, at = starts[index], starts[index] - left
+        if cost[at] < least and meets[at] < MOST_CLAIMED and next_busy(fixed, gpu, size, start, steps) >= end:
+            best, least = gpu, cost[at]
     return best
