@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -176,3 +178,25 @@ class SlowSeason:
         """Return how many bins were closed at the last fit; 0 before the first."""
         fits = [n for n in range(LEAST_ERRORS, count + 1) if n % self.refit == 0 or n & (n - 1) == 0]
         return fits[-1] if fits else 0
+
+
+def slow_change_quantile(curve: list[float], lead: int, quantile: float, window: int, fade: float) -> float:
+    """Return what ChangeQuantile foresees `lead` bins after the last of the curve, which is still open."""
+
+    def rough(known: list[float], usual_of: list[float]) -> float:
+        steps = [abs(after - before) for before, after in pairwise(known)]
+        weights = [fade**age for age in range(len(steps) - 1, -1, -1)]
+        usual = [abs(after - before) for before, after in pairwise(usual_of[-window:])]
+        lately = sum(map(operator.mul, weights, steps)) / sum(weights) if steps else 0.0
+        return lately + 0.5 * (sum(usual) / len(usual) if usual else 0.0)
+
+    closed = curve[:-1]
+    origins = range(max(0, len(closed) - window), len(closed) - lead)
+    if lead == 0 or len(origins) < LEAST_ERRORS:
+        return curve[-1]
+    multiples = []
+    for origin in origins:
+        there = rough(curve[: origin + 1], curve[: origin + 1])
+        multiples.append((curve[origin + lead] - curve[origin]) / there if there > 0 else 0.0)
+    number = min(max(math.ceil((len(multiples) + 1) * quantile), 1), len(multiples))
+    return max(0.0, curve[-1] + sorted(multiples)[number - 1] * rough(curve, closed))

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadfactor.errors import InputError
-from loadfactor.foresight import Curve, DemandForecaster, LastValue, PerfectForecast, SeasonalQuantile
+from loadfactor.foresight import ChangeQuantile, Curve, DemandForecaster, LastValue, PerfectForecast, SeasonalQuantile
 from loadfactor.foresight.seasonal import lead_times
-from tests.foresight.slow import SlowSeason
+from tests.foresight.slow import SlowSeason, slow_change_quantile
 
 BIN = 600.0
 SEASON = 12 * BIN
@@ -49,7 +49,45 @@ def test_the_seasonal_forecast_equals_the_slow_one(length: int, seed: int) -> No
         assert ahead(fed(SeasonalQuantile(BIN, SEASON), curve), length, quantile) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("make", [LastValue, lambda: SeasonalQuantile(BIN, SEASON)])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("length", [1, 2, 13, 20, 60, 140])
+def test_the_forecast_by_changes_equals_the_slow_one(length: int, seed: int) -> None:
+    curve, window = wavy(length, seed), 1008
+    for quantile in (0.1, 0.5, 0.9):
+        expected = [slow_change_quantile(curve, lead, quantile, window, 0.5 ** (1 / 3)) for lead in range(4)]
+        assert ahead(fed(ChangeQuantile(BIN), curve), length, quantile, 4) == pytest.approx(expected)
+
+
+def test_changes_of_more_than_a_week_ago_are_forgotten() -> None:
+    hour, long = 3_600.0, [*wavy(200, 0), *wavy(400, 1)]
+    forecaster = ChangeQuantile(hour)
+    for place, demand in enumerate(long):
+        forecaster.observe(place * hour, demand)
+    expected = slow_change_quantile(long, 1, 0.9, 168, 0.25)
+    assert forecaster.forecast(600 * hour, 1, hour, 0.9)[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("quantile", [0.8, 0.95])
+def test_rough_and_calm_times_get_margins_of_their_own_and_the_quantile_holds(quantile: float) -> None:
+    dice = np.random.default_rng(5)
+    spread = np.where(np.arange(3000) // 100 % 2, 20.0, 1.0)
+    curve = (500 + dice.normal(0, spread)).tolist()
+    forecaster, margins, above = ChangeQuantile(BIN), [], []
+    for place, demand in enumerate(curve[:-1]):
+        forecaster.observe(place * BIN, demand)
+        foreseen = forecaster.forecast((place + 1) * BIN, 1, BIN, quantile)[0]
+        margins.append(foreseen - demand)
+        above.append(curve[place + 1] > foreseen)
+    rough = spread[:-1] > 1
+    assert np.mean(above[500:]) == pytest.approx(1 - quantile, abs=0.02)
+    assert np.mean(np.array(margins)[rough]) > 3 * np.mean(np.array(margins)[~rough])
+
+
+def test_a_demand_that_never_changes_needs_no_margin() -> None:
+    assert ahead(fed(ChangeQuantile(BIN), [7.0] * 50), 50, 0.99) == pytest.approx(7.0)
+
+
+@pytest.mark.parametrize("make", [LastValue, lambda: SeasonalQuantile(BIN, SEASON), lambda: ChangeQuantile(BIN)])
 @given(past=curves, one=curves, other=curves)
 def test_a_forecast_does_not_know_the_future(
     make: type[LastValue], past: list[float], one: list[float], other: list[float]
@@ -125,6 +163,7 @@ def test_a_bin_is_its_largest_demand_and_silence_goes_on() -> None:
 def test_nothing_observed_is_no_demand_and_the_first_demand_goes_on() -> None:
     assert not SeasonalQuantile().forecast(0, 4, BIN, 0.9).any()
     assert not LastValue().forecast(0, 4, BIN, 0.9).any()
+    assert not ChangeQuantile().forecast(0, 4, BIN, 0.9).any()
     assert ahead(fed(SeasonalQuantile(), [6.0]), 1, 0.9) == pytest.approx(6.0)
     assert len(SeasonalQuantile().forecast(0, 0, BIN, 0.9)) == 0
 
@@ -149,11 +188,18 @@ def test_every_forecaster_keeps_the_protocol() -> None:
     assert isinstance(LastValue(), DemandForecaster)
     assert isinstance(PerfectForecast([0.0], [1.0]), DemandForecaster)
     assert isinstance(SeasonalQuantile(), DemandForecaster)
+    assert isinstance(ChangeQuantile(), DemandForecaster)
 
 
 def test_wrong_input_is_told() -> None:
     with pytest.raises(InputError, match=r"bins of 40000 seconds in a season of 86400\.0; choose bins of at most"):
         SeasonalQuantile(40000)
+    with pytest.raises(InputError, match="bins of 0 seconds; choose more than 0 seconds, and at most half a day"):
+        ChangeQuantile(0)
+    with pytest.raises(InputError, match=r"demand at 599 seconds: observed after the bin from 600\.0 seconds on was"):
+        fed(ChangeQuantile(), [1.0, 2.0]).observe(599, 1.0)
+    with pytest.raises(InputError, match="demand at 0 seconds: -1; give a finite number, 0 or more"):
+        ChangeQuantile().observe(0, -1)
     with pytest.raises(InputError, match=r"demand at 599 seconds: observed after the bin from 600\.0 seconds on was"):
         fed(SeasonalQuantile(), [1.0, 2.0]).observe(599, 1.0)
     with pytest.raises(InputError, match="demand at 0 seconds: nan; give a finite number, 0 or more"):

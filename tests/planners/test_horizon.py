@@ -9,6 +9,7 @@ import pytest
 from loadfactor.control.planners import HorizonSettings, load_planners
 from loadfactor.control.planners.exact import first_moment, problem_at
 from loadfactor.control.planners.horizon import RollingHorizon
+from loadfactor.control.planners.way import ranks_of_nodes
 from loadfactor.control.referee import Referee
 from loadfactor.judge import judge
 from loadfactor.policies import Effort
@@ -39,7 +40,7 @@ def test_the_instance_is_that_of_the_document(seed: int) -> None:
     for option in range(len(ours.options)):
         mine = ours.starts[ours.options[option, 4] : ours.options[option, 5]]
         other = theirs.starts[theirs.options[option, 4] : theirs.options[option, 5]]
-        assert mine.tolist() == other.tolist()
+        assert sorted(mine.tolist()) == sorted(other.tolist())
     for row in range(len(ours.services)):
         assert ours.starts[ours.services[row, 3] : ours.services[row, 4]].tolist() == list(range(12))[::-1]
 
@@ -54,3 +55,18 @@ def test_the_first_moment_of_a_legal_plan_passes_the_referee(seed: int) -> None:
     plan = Fast().plan(problem, Effort(iterations=8))
     assert not judge(problem, plan).violations
     assert Referee(state).faults(first_moment(state, problem, plan)) == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_of_every_size_the_blocks_that_break_least_come_first(seed: int) -> None:
+    state, book = at_work(seed)
+    horizon = RollingHorizon(state, SETTINGS)
+    rows = book.queue.rows
+    instance = horizon.instance(state, rows, book.columns, np.ones(len(rows)), book.free_at(state), None)
+    rank = ranks_of_nodes(state.usable(), state.first_of_node)
+    for size in state.block_sizes.sizes:
+        _, low, high = horizon._blocks[size]
+        ordered = instance.starts[low:high]
+        assert sorted(ordered.tolist()) == horizon.blocks_of(size).tolist()
+        keys = [(rank[state.cluster.node_of(first)], first) for first in ordered.tolist()]
+        assert keys == sorted(keys)

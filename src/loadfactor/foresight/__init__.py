@@ -1,5 +1,6 @@
 """What a policy may know about the future, from the past alone: how long jobs run, how much services need."""
 
+from loadfactor.foresight.changes import ChangeQuantile
 from loadfactor.foresight.demand import Curve, DemandForecaster, LastValue, PerfectForecast
 from loadfactor.foresight.features import JobFeatures, RuntimeEstimator
 from loadfactor.foresight.learnt import LearntRuntime
@@ -7,6 +8,7 @@ from loadfactor.foresight.runtimes import PerfectRuntime, UserLimit, misjudged
 from loadfactor.foresight.seasonal import SeasonalQuantile
 
 __all__ = [
+    "ChangeQuantile",
     "Curve",
     "DemandForecaster",
     "JobFeatures",

@@ -30,6 +30,7 @@ from loadfactor.control.planners import (
 from loadfactor.engines import World
 from loadfactor.errors import InputError
 from loadfactor.foresight import (
+    ChangeQuantile,
     DemandForecaster,
     LearntRuntime,
     PerfectForecast,
@@ -97,6 +98,13 @@ def _forecasters(setting: Setting) -> dict[str, DemandForecaster]:
     return {name: SeasonalQuantile(float(world.step_seconds)) for name in world.demand}
 
 
+def _near_forecasters(setting: Setting) -> dict[str, DemandForecaster] | None:
+    """Return who is asked about the next steps, where it is not the forecasters."""
+    if setting.knowledge.demand == "perfect":
+        return None
+    return {name: ChangeQuantile(float(setting.world.step_seconds)) for name in setting.world.demand}
+
+
 def _peak(world: World) -> ServingRule:
     return PeakReservation({name: int(curve.max()) for name, curve in world.demand.items()})
 
@@ -131,7 +139,10 @@ def _fast_and_full(setting: Setting) -> Planner:
 
 def _allocator(setting: Setting, name: str, exact: ExactTurns | None) -> Planner:
     book = JobBook(by_priority, _estimator(setting), setting.world.job_start_seconds)
-    curves = ServiceCurves(_forecasters(setting), setting.knowledge.quantile, setting.knowledge.far_quantile)
+    knowledge = setting.knowledge
+    curves = ServiceCurves(
+        _forecasters(setting), knowledge.quantile, knowledge.far_quantile, _near_forecasters(setting)
+    )
     return Allocator(book, curves, setting.horizon, setting.iterations, name, setting.worth, exact)
 
 

@@ -14,6 +14,7 @@ from loadfactor.control.planners.exact import ExactTurns
 from loadfactor.control.planners.horizon import HorizonSettings, RollingHorizon
 from loadfactor.control.planners.placing import NOWHERE, best_free_block
 from loadfactor.control.planners.step_plan import StepPlan
+from loadfactor.control.planners.way import MakingWay
 from loadfactor.control.planners.worth import Worth, WorthSettings
 from loadfactor.control.records import ServiceRecord
 from loadfactor.control.state import ClusterState
@@ -27,31 +28,44 @@ NO_ROWS: Ints = np.empty(0, dtype=np.int64)
 ROOMY = 0.4
 """Share of the GPUs that must be free for a job to be planned into the standing plan: where fewer are, it may matter to
 those that come next which block it gets, and that is worth a new plan."""
+MAKING_WAY = 16
+"""The dearest jobs for which services may make way."""
+STAYING_QUANTILE = 0.9
+"""Of the demand of the present step: the replicas that it may need do not make way."""
 
 
 class ServiceCurves:
     """The GPUs that services should hold along the horizon: the forecast, brought forward by what a start takes.
 
-    What is needed before the next replica can be ready is taken at `quantile`. Farther steps, about which other
-    decisions will come in time, are taken at `far_quantile`: they only keep long jobs away from GPUs, and what they do
-    not foresee is taken from the GPUs that jobs give back until then.
+    What is needed before the next replica can be ready is taken at `quantile`, and `near` is asked, where it is given.
+    Farther steps, about which other decisions will come in time, are taken at `far_quantile`: they only keep long jobs
+    away from GPUs, and what they do not foresee is taken from the GPUs that jobs give back until then.
     """
 
-    def __init__(self, forecasters: dict[str, DemandForecaster], quantile: float, far_quantile: float) -> None:
+    def __init__(
+        self,
+        forecasters: dict[str, DemandForecaster],
+        quantile: float,
+        far_quantile: float,
+        near: dict[str, DemandForecaster] | None = None,
+    ) -> None:
         self.forecasters, self.quantile, self.far_quantile = forecasters, quantile, far_quantile
-        self._step_at = self._observed_at = -1
+        self.near = near or {}
+        self._step_at = self._staying_at = self._observed_at = -1
+        self._staying: Ints = np.empty(0, dtype=np.int64)
         self._curves: Ints = np.empty((0, 0), dtype=np.int64)
 
     def notice(self, change: Change, state: ClusterState) -> None:
         """Let the forecasters observe the step that is over; what was overtaken by newer news comes too late."""
         if isinstance(change, DemandIsKnown):
-            self._step_at = -1
+            self._step_at = self._staying_at = -1
             if change.at <= self._observed_at:
                 return
             self._observed_at = change.at
             for name, demand in change.demand.items():
-                if name in self.forecasters:
-                    self.forecasters[name].observe(change.at - state.step_seconds, float(demand))
+                for forecasters in (self.forecasters, self.near):
+                    if name in forecasters:
+                        forecasters[name].observe(change.at - state.step_seconds, float(demand))
 
     def curves(self, state: ClusterState, steps: int) -> Ints:
         """Return (S, steps) the GPUs that each service should hold."""
@@ -61,11 +75,26 @@ class ServiceCurves:
             self._curves = np.array(rows, dtype=np.int64).reshape(len(rows), steps)
         return self._curves
 
+    def staying(self, state: ClusterState) -> Ints:
+        """Return (S,) the replicas that each service should not be without in the present step."""
+        if self._staying_at != state.step_began():
+            self._staying_at = state.step_began()
+            rows = [
+                self._near(service).forecast(self._staying_at, 1, state.step_seconds, STAYING_QUANTILE)[0]
+                for service in state.services
+            ]
+            self._staying = np.ceil(np.array(rows, dtype=np.float64) - 1e-9).astype(np.int64)
+        return self._staying
+
+    def _near(self, service: ServiceRecord) -> DemandForecaster:
+        name = service.request.id
+        return self.near.get(name, self.forecasters[name])
+
     def _curve(self, service: ServiceRecord, state: ClusterState, steps: int) -> Ints:
         lead = -(-service.request.start_seconds // state.step_seconds)
         forecaster = self.forecasters[service.request.id]
         expected = forecaster.forecast(self._step_at, steps + lead, state.step_seconds, self.far_quantile)
-        expected[: lead + 1] = forecaster.forecast(self._step_at, lead + 1, state.step_seconds, self.quantile)
+        expected[: lead + 1] = self._near(service).forecast(self._step_at, lead + 1, state.step_seconds, self.quantile)
         needed = np.ceil(np.maximum(0, expected) - 1e-9).astype(np.int64)
         curve: Ints = np.lib.stride_tricks.sliding_window_view(needed, lead + 1).max(axis=1)[:steps]
         return curve
@@ -118,6 +147,8 @@ class Allocator:
         if not first and not due and (start := self._start_alone(state, rows)):
             return Decision(starts=[start])
         rows, worth = self._dearest_first(rows, state)
+        if not first and (way := self._make_way(state, rows)):
+            return way
         fitting = self._fitting(rows, state)
         if not first and not fitting.any():
             return Decision()
@@ -129,9 +160,7 @@ class Allocator:
             self._swapped_at = state.step_began()
         if self.exact is not None and due:
             return self.exact.decide(state, rows, self.book.columns, worth, free_at, demand, self.settings)
-        if self._horizon is None:
-            self._horizon = RollingHorizon(state, self.settings)
-        instance = self._horizon.instance(state, rows, self.book.columns, worth, free_at, demand)
+        instance = self._rolling(state).instance(state, rows, self.book.columns, worth, free_at, demand)
         layout = Search(instance, seed=state.effects).run(Budget(0.0, 0.0, self.iterations))
         if layout is None:
             return Decision()
@@ -151,6 +180,16 @@ class Allocator:
             return None
         self._plan.take(gpu, size, duration)
         return JobStart(int(rows[0]), gpu)
+
+    def _rolling(self, state: ClusterState) -> RollingHorizon:
+        if self._horizon is None:
+            self._horizon = RollingHorizon(state, self.settings)
+        return self._horizon
+
+    def _make_way(self, state: ClusterState, rows: Ints) -> Decision:
+        """Return the moves of replicas that open blocks for the dearest jobs; these start when the GPUs are free."""
+        sizes = self.book.columns.size.of(rows[:MAKING_WAY]).tolist()
+        return MakingWay(state, self._rolling(state).blocks_of, self.curves.staying(state)).for_jobs(sizes)
 
     def _dearest_first(self, rows: Ints, state: ClusterState) -> tuple[Ints, Floats]:
         """Return rows and their worth, in the order of worth."""

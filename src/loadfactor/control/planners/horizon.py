@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.control.planners.queue import Columns
+from loadfactor.control.planners.way import ranks_of_nodes
 from loadfactor.control.records import ServiceRecord
 from loadfactor.control.state import FREE, ClusterState
 from loadfactor.model import Cluster, GpuRange, Horizon, Job, Problem, Service
@@ -77,6 +78,8 @@ class RollingHorizon:
         )
         self._suitable = catalogue.gpus(self._problem.services[0])
         self._starts = catalogue.starts
+        self._node_of_start = catalogue.node_of_gpu[self._starts]
+        self._segment = _segments(self._blocks, self._starts, apart=4 * len(state.owner))
 
     def instance(
         self, state: ClusterState, rows: Ints, columns: Columns, worth: Floats, free_at: Floats, demand: Ints | None
@@ -108,7 +111,7 @@ class RollingHorizon:
             density=worth,
             mean_worth=float(reward.mean() * 6) if len(reward) else 1.0,
             reward=reward,
-            starts=self._starts,
+            starts=self._starts_for(state),
             weight=self._weight,
             services=services,
             demand=np.empty((0, steps), dtype=np.int64) if demand is None else demand,
@@ -119,6 +122,21 @@ class RollingHorizon:
             held=held,
         )
 
+    def blocks_of(self, size: int) -> Ints:
+        """Return the first GPU of every block of an admissible size."""
+        _, low, high = self._blocks[size]
+        return self._starts[low:high]
+
+    def _starts_for(self, state: ClusterState) -> Ints:
+        """Return the candidate blocks, of every size those first that break the least: the first of equals is taken.
+
+        Nodes that somebody uses, the fullest first, then the nodes of the shortest rows of free ones.
+        """
+        rank = ranks_of_nodes(state.usable() | state.stopping, state.first_of_node)
+        order = np.argsort(self._segment + rank[self._node_of_start], kind="stable")
+        ordered: Ints = self._starts[order]
+        return ordered
+
     def _ends(self, state: ClusterState, free_at: Floats, keep: bool) -> Ints:
         """Return the step from which on each GPU is free for others than the service that holds it.
 
@@ -128,7 +146,7 @@ class RollingHorizon:
         ends = np.clip(np.ceil((free_at - step_at) / state.step_seconds), 0, steps).astype(np.int64)
         if not keep:
             ends[(state.owner < FREE) & ~state.lost] = 0
-        ends[state.stopping & ~state.lost] = 1
+        ends[state.stopping & ~state.lost & ~state.drained] = 0  # it is over in much less than a step
         return ends
 
     def _jobs(self, state: ClusterState, rows: Ints, columns: Columns) -> tuple[Ints, Ints]:
@@ -160,6 +178,17 @@ class RollingHorizon:
             rows[service.row] = service.request.max_swap, most, len(holding), first, last
             held[holding] = service.row
         return rows, held
+
+
+def _segments(blocks: Ints, starts: Ints, apart: int) -> Ints:
+    """Return a number for each of `starts`, in steps of `apart`: sorting keeps each size's blocks together.
+
+    What are no blocks stay where they are.
+    """
+    segment = np.arange(len(starts), dtype=np.int64)
+    for _, low, high in blocks.tolist():
+        segment[low:high] = low
+    return segment * apart
 
 
 def _template(state: ClusterState, settings: HorizonSettings) -> Problem:

@@ -141,7 +141,7 @@ def _cheapest_block(
     steps: int,
     random: npt.NDArray[np.uint64],
 ) -> int:
-    """Return the first GPU of the block whose occupants are worth least, or -1.
+    """Return the first GPU of the block whose occupants are worth least, or -1; the blocks come in any order.
 
     A job is in the way of all blocks that begin on a run of GPUs: it is added to the first of them and taken off behind
     the last, so that running sums are what each block costs.
@@ -151,7 +151,9 @@ def _cheapest_block(
     if high - low > MOST_BLOCKS:
         low += random_below(random, high - low - MOST_BLOCKS + 1)
         high = low + MOST_BLOCKS
-    left, right = starts[low], starts[high - 1] + 1
+    left, right = starts[low], starts[low] + 1
+    for index in range(low, high):
+        left, right = min(left, starts[index]), max(right, starts[index] + 1)
     for gpu in range(right - left + 1):
         meets[gpu], cost[gpu] = 0, 0.0
     for k in range(count):
@@ -161,12 +163,11 @@ def _cheapest_block(
             meets[behind] -= 1
             cost[first] += worth[k]
             cost[behind] -= worth[k]
-    best, least, in_way, sum_of_worth, gpu = NOWHERE, np.inf, 0, 0.0, left
+    for gpu in range(1, right - left + 1):
+        meets[gpu], cost[gpu] = meets[gpu] + meets[gpu - 1], cost[gpu] + cost[gpu - 1]
+    best, least = NOWHERE, np.inf
     for index in range(low, high):
-        while gpu <= starts[index]:
-            in_way += meets[gpu - left]
-            sum_of_worth += cost[gpu - left]
-            gpu += 1
-        if sum_of_worth < least and in_way < MOST_CLAIMED and next_busy(fixed, gpu - 1, size, start, steps) >= end:
-            best, least = gpu - 1, sum_of_worth
+        gpu, at = starts[index], starts[index] - left
+        if cost[at] < least and meets[at] < MOST_CLAIMED and next_busy(fixed, gpu, size, start, steps) >= end:
+            best, least = gpu, cost[at]
     return best
