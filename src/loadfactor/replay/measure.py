@@ -206,7 +206,7 @@ def started_at(replayed: Replayed, arrival: Arrival) -> int | None:
     """Return the second at which the job got the block on which it finished, or has now; None if it waits."""
     log = replayed.engine.logs[arrival.job.id]
     if log.ended_at is not None and log.outcome == "finished":
-        return log.ended_at - arrival.run_seconds - replayed.world.job_start_seconds
+        return log.ended_at - arrival.run_seconds_on(log.size) - replayed.world.job_start_seconds
     row = replayed.state.row_of_job.get(arrival.job.id)
     if row is None or replayed.state.jobs[row].phase not in HOLDING:
         return None
@@ -222,7 +222,7 @@ def _waits(replayed: Replayed) -> tuple[dict[str, float], list[float]]:
             continue
         start = started_at(replayed, arrival)
         waited = (replayed.engine.now if start is None else start) - arrival.at
-        run = arrival.run_seconds
+        run = arrival.run_seconds_on(replayed.engine.logs[arrival.job.id].size or arrival.job.gpus)
         waits[arrival.job.id] = waited / SECONDS_PER_HOUR
         slowdowns.append(max(1.0, (waited + run) / max(run, SLOWDOWN_FLOOR_SECONDS)))
     return waits, slowdowns
@@ -265,7 +265,7 @@ def _value(replayed: Replayed, yardstick: Yardstick) -> float:
         if replayed.engine.logs[arrival.job.id].outcome == "finished":
             start = started_at(replayed, arrival)
             waited = 0.0 if start is None else (start - arrival.at) / SECONDS_PER_HOUR
-            gpu_hours = arrival.job.gpus * arrival.run_seconds / SECONDS_PER_HOUR
+            gpu_hours = arrival.gpu_seconds / SECONDS_PER_HOUR
             worths.append(arrival.job.priority * gpu_hours * yardstick.hourly_decay**waited)
     return fsum(worths)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadfactor.control import ClusterState, ControlLoop, LoopRecord, Planner
-from loadfactor.control.loop import DEFAULT_DEADLINE_SECONDS
 from loadfactor.control.planners import safe_planner
 from loadfactor.engines import SimulatedEngine, World
 from loadfactor.replay.recorder import Record, Recorder
@@ -36,13 +35,13 @@ def replay(
     clock: Clock = time.perf_counter,
     progress: Callable[[float], None] | None = None,
     checked_every: int = CHECKED_EVERY,
-    deadline_seconds: float = DEFAULT_DEADLINE_SECONDS,
+    deadline_seconds: float | None = None,
 ) -> Replayed:
     """Let the control loop run in the world until every job is over, or the world ends.
 
     `progress` is told the share of the arrivals that have come, now and then. A decision that takes longer than
-    `deadline_seconds` by `clock` is replaced by the safe planner's; with infinity a replay depends on nothing but the
-    world and the planner. Raises what the checkers raise:
+    `deadline_seconds` (see `ControlLoop`) by `clock` is replaced by the safe planner's; with infinity a replay depends
+    on nothing but the world and the planner. Raises what the checkers raise:
     `BrokenStateError`, `UnbalancedLedgerError`, `BrokenPromiseError`.
     """
     began = time.perf_counter()

@@ -7,10 +7,12 @@ from bisect import bisect_left
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.control.changes import Change, DemandIsKnown
+from loadfactor.control.blocks import NO_NEED
+from loadfactor.control.changes import Change, DemandIsKnown, ForecastIsGiven
 from loadfactor.control.decision import Decision, JobStart, Swap
 from loadfactor.control.planners.book import JobBook
 from loadfactor.control.planners.exact import ExactTurns
+from loadfactor.control.planners.given import given_demand
 from loadfactor.control.planners.horizon import HorizonSettings, RollingHorizon
 from loadfactor.control.planners.placing import NOWHERE, best_free_block
 from loadfactor.control.planners.worth import Worth, WorthSettings
@@ -19,6 +21,7 @@ from loadfactor.control.state import ClusterState
 from loadfactor.foresight import DemandForecaster
 from loadfactor.policies.fast.layout import Layout
 from loadfactor.policies.fast.search import Budget, Search
+from loadfactor.policies.instance import SIZE
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -39,7 +42,9 @@ class ServiceCurves:
 
     def notice(self, change: Change, state: ClusterState) -> None:
         """Let the forecasters observe the step that is over; what was overtaken by newer news comes too late."""
-        if isinstance(change, DemandIsKnown):
+        if isinstance(change, ForecastIsGiven):
+            self._step_at = -1
+        elif isinstance(change, DemandIsKnown):
             self._step_at = -1
             if change.at <= self._observed_at:
                 return
@@ -58,12 +63,19 @@ class ServiceCurves:
 
     def _curve(self, service: ServiceRecord, state: ClusterState, steps: int) -> Ints:
         lead = -(-service.request.start_seconds // state.step_seconds)
-        forecaster = self.forecasters[service.request.id]
-        expected = forecaster.forecast(self._step_at, steps + lead, state.step_seconds, self.far_quantile)
-        expected[: lead + 1] = forecaster.forecast(self._step_at, lead + 1, state.step_seconds, self.quantile)
+        expected = self._expected(service, state, steps + lead, self.far_quantile)
+        expected[: lead + 1] = self._expected(service, state, lead + 1, self.quantile)
         needed = np.ceil(np.maximum(0, expected) - 1e-9).astype(np.int64)
         curve: Ints = np.lib.stride_tricks.sliding_window_view(needed, lead + 1).max(axis=1)[:steps]
         return curve
+
+    def _expected(self, service: ServiceRecord, state: ClusterState, steps: int, quantile: float) -> Floats:
+        """Return (steps,) the demand at a quantile: of a forecast from outside while it is fresh, or of our own."""
+        own = self.forecasters[service.request.id].forecast(self._step_at, steps, state.step_seconds, quantile)
+        if service.forecast is None or state.now >= service.forecast.fresh_until:
+            return own
+        given = given_demand(service.forecast, self._step_at, steps, state.step_seconds, quantile)
+        return np.where(np.isnan(given), own, given)
 
 
 class Allocator:
@@ -94,9 +106,16 @@ class Allocator:
 
     def notice(self, change: Change, state: ClusterState) -> None:
         """Pass a change on to those who keep it in mind."""
+        if isinstance(change, ForecastIsGiven):
+            self._swapped_at = -1
         self.worth.notice(change, state, self.book.backlog_gpu_seconds)
         self.book.notice(change, state)
         self.curves.notice(change, state)
+
+    @property
+    def search_seconds(self) -> float:
+        """Return how long a turn of `full` may search; `fast` counts iterations."""
+        return 0.0 if self.exact is None else self.exact.time_limit_seconds
 
     def decide(self, state: ClusterState, now: int) -> Decision:
         """Plan the horizon; return the starts and swaps of its first moment."""
@@ -105,7 +124,7 @@ class Allocator:
         if not first and not len(rows):
             return Decision()
         rows, worth = self._dearest_first(rows, state)
-        fitting = self.book.columns.size.of(rows) <= largest_free_block(state)
+        fitting = self.book.columns.least_size(rows) <= largest_free_block(state)
         if not first and not fitting.any():
             return Decision()
         fitting[: self.settings.depth] = True
@@ -119,8 +138,8 @@ class Allocator:
         if self._horizon is None:
             self._horizon = RollingHorizon(state, self.settings)
         instance = self._horizon.instance(state, rows, self.book.columns, worth, free_at, demand)
-        layout = Search(instance, seed=state.effects).run(Budget(0.0, 0.0, self.iterations))
-        return Decision() if layout is None else self._first_moment(state, layout, rows, first)
+        layout = Search(instance, seed=state.commands).run(Budget(0.0, 0.0, self.iterations))
+        return Decision() if layout is None else self._first_moment(state, layout, instance.options, rows, first)
 
     def _dearest_first(self, rows: Ints, state: ClusterState) -> tuple[Ints, Floats]:
         """Return rows and their worth, in the order of worth."""
@@ -149,7 +168,7 @@ class Allocator:
             demand[service.row, 0] = max(demand[service.row, 0], int(np.count_nonzero(state.held_by(service))))
         return demand
 
-    def _first_moment(self, state: ClusterState, layout: Layout, rows: Ints, first: bool) -> Decision:
+    def _first_moment(self, state: ClusterState, layout: Layout, options: Ints, rows: Ints, first: bool) -> Decision:
         decision = Decision()
         usable = state.usable()
         left = [state.swaps_left(service) for service in state.services]
@@ -166,9 +185,9 @@ class Allocator:
         now = np.flatnonzero((layout.where >= 0) & (layout.begin == 0))
         for position in now.tolist():
             row, gpu = int(rows[position]), int(layout.where[position])
-            size = state.jobs[row].size
+            size = int(options[layout.chosen[position], SIZE])
             if usable[gpu : gpu + size].all():
-                decision.starts.append(JobStart(row, gpu))
+                decision.starts.append(JobStart(row, gpu, size))
                 usable[gpu : gpu + size] = False
         return decision
 
@@ -176,8 +195,10 @@ class Allocator:
 def largest_free_block(state: ClusterState) -> int:
     """Return the largest admissible block that is free at this moment, 0 where none is."""
     free_at = np.where(state.usable(), 0.0, np.inf)
-    sizes = state.block_sizes.sizes
-    found = bisect_left(
-        sizes, True, key=lambda size: best_free_block(free_at, 0.0, size, state.first_of_node, 0, 0, False) == NOWHERE
-    )
+    sizes, nodes = state.block_sizes.sizes, state.block_sizes.nodes(NO_NEED)
+
+    def is_missing(size: int) -> bool:
+        return best_free_block(free_at, 0.0, size, state.first_of_node, nodes, 0, 0, False) == NOWHERE
+
+    found = bisect_left(sizes, True, key=is_missing)
     return sizes[found - 1] if found else 0
