@@ -10,10 +10,18 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from loadfactor.control import ControlLoop, Decision, JobStart
+from loadfactor.control import ControlLoop, Decision, JobStart, Machine
 from loadfactor.control.changes import Change, JobWaits
 from loadfactor.control.effects import StartJob
-from loadfactor.control.events import JobLost, JobStarted, JobSubmitted, StartRefused
+from loadfactor.control.events import (
+    Event,
+    JobLost,
+    JobStarted,
+    JobSubmitted,
+    StartRefused,
+    decode_event,
+    encode_event,
+)
 from loadfactor.control.state import ClusterState
 from loadfactor.engines import SimulatedEngine
 from loadfactor.engines.ledger import Use
@@ -24,6 +32,7 @@ from tests.support.fault_worlds import SHAPES
 NAMES = [name for name in CONTESTANTS if name != "fast+full"]
 """`full` is left out: it plans by the clock of the machine, so that its runs do not repeat."""
 EVERY_WAY = len(NAMES) * len(SHAPES)
+ENCODE, DECODE = msgspec.json.Encoder().encode, msgspec.json.Decoder(Decision).decode
 Sabotage = Callable[[ControlLoop], None]
 
 
@@ -55,17 +64,50 @@ def test_the_same_seed_tells_the_same_story(seed: int) -> None:
     assert first.story.lines != other.story.lines
 
 
+@pytest.mark.parametrize("seed", range(1, EVERY_WAY, 4))
+def test_what_was_stored_makes_the_same_state_to_the_byte(seed: int) -> None:
+    """Recovery: events and decisions as they were stored, without planners, clocks and their alarms."""
+    stored: list[tuple[str, bytes]] = []
+
+    def store(loop: ControlLoop) -> None:
+        handle, apply = loop.machine.handle, loop.machine.apply
+
+        def told(event: Event) -> object:
+            stored.append(("event", encode_event(event)))
+            return handle(event)
+
+        def decided(decision: Decision) -> object:
+            stored.append(("decision", ENCODE(decision)))
+            return apply(decision)
+
+        loop.machine.handle, loop.machine.apply = told, decided  # type: ignore[method-assign,assignment]
+
+    run = fault_run(seed, contestant_of(seed), sabotage=store)
+    assert run.loop.record.late > 0, "alarms that no event tells of were raised"
+    again = Machine(ClusterState(run.world.cluster, run.world.services, run.world.step_seconds, run.world.begin))
+    for kind, line in stored:
+        if kind == "event":
+            again.handle(decode_event(line))
+        else:
+            again.apply(DECODE(line))
+    assert ENCODE(again.state.to_document()) == ENCODE(run.loop.state.to_document())
+
+
 def test_everything_does_go_wrong() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(0, EVERY_WAY, 2):
+    for seed in range(EVERY_WAY):
         run = fault_run(seed, contestant_of(seed))
         seen.update(entry.kind for entry in run.story.entries())
         seen["late decision"] += run.loop.record.late
         seen["doubled"] += len(run.story.lines) - len(set(run.story.lines))
         stamps = [entry.fields["at"] for entry in run.story.entries() if entry.told]
         seen["out of order"] += sum(later < earlier for earlier, later in pairwise(stamps))
+        seen["wild stamp"] += sum("ahead of all that was heard" in alarm.text for alarm in run.engine.alarms)
+        seen["moldable"] += sum(len(job.sizes) > 1 for job in run.loop.state.jobs)
+        seen["needs"] += sum(run.loop.state.block_sizes.need(job.request) > 0 for job in run.loop.state.jobs)
         seen["lost gang"] += sum(log.losses for log in run.engine.logs.values())
     wanted = ["JobLost", "StartRefused", "GpusLost", "late decision", "doubled", "out of order", "lost gang"]
+    wanted += ["wild stamp", "moldable", "needs", "ForecastUpdated", "GpusDrained", "NodeDrained", "PriorityChanged"]
     assert {name: seen[name] for name in wanted if seen[name] < 10} == {}
 
 

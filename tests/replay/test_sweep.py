@@ -149,13 +149,11 @@ def test_results_are_lines_of_json(points: list[Point], tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def ray_address() -> Iterator[str]:
-    """Start the head of a Ray cluster on this machine, reached through its loopback, and stop it."""
+    """Start the head of a Ray cluster on this machine, and stop it."""
     ray = pytest.importorskip("ray", reason="Ray is not installed (pip install 'loadfactor[ray]')")
     from ray.cluster_utils import Cluster as RayCluster
 
-    head = RayCluster(
-        initialize_head=True, head_node_args={"num_cpus": 1, "node_ip_address": "127.0.0.1", "include_dashboard": False}
-    )
+    head = RayCluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     yield head.address
     ray.shutdown()
     head.shutdown()

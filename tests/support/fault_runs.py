@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 
-from loadfactor.control import ClusterState, ControlLoop, Decision, Planner
+from loadfactor.control import ClusterState, ControlLoop, Planner
 from loadfactor.control.effects import encode_effect
 from loadfactor.control.events import (
     Event,
@@ -56,7 +56,6 @@ class FaultRun:
     loop: ControlLoop
     story: Story
     complaints: list[str]
-    decisions: list[Decision] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.people = People(self)
@@ -239,8 +238,10 @@ def _beliefs(run: FaultRun) -> Iterator[str]:
         yield f"the loop believes GPUs {drained} drained, and people said {run.people.drained()}"
     priorities = {job.request.id: job.priority for job in state.jobs}
     for job_id, priority in run.people.priorities().items():
-        if priorities[job_id] != priority:
-            yield f"job {job_id!r} has priority {priorities[job_id]}, and people said {priority}"
+        if priorities.get(job_id) != priority:
+            yield f"job {job_id!r} has priority {priorities.get(job_id)}, and people said {priority}"
+    if state.now > run.engine.now + run.world.faults.clock_jump_seconds:
+        yield f"the loop believes that it is second {state.now}, and it is {run.engine.now}"
     lost = [gpu for gpu in range(len(state.lost)) if state.lost[gpu]]
     if lost != run.engine.lost_gpus():
         yield f"the loop believes GPUs {lost} lost, and the engine {run.engine.lost_gpus()}"

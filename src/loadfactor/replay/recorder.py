@@ -103,6 +103,7 @@ class Recorder:
         self._begin: Books | None = None
         self._window: Books | None = None
         self._started = self._stopped = 0
+        self._measure(world.begin)
         engine.watch(self.look_back)
 
     def note(self, effect: Effect) -> None:
@@ -118,12 +119,12 @@ class Recorder:
             self._measure(self._next)
             self._take(self._next)
             self._next += self._step
-        self._measure(until - 1)
+        self._measure(until)
         if self._window is None and self._end < until:
             self._window = self._books(self._end)
 
     def _measure(self, until: int) -> None:
-        """Open the measured window, where it begins until then."""
+        """Open the measured window where it begins until then: what happens in its first second belongs to it."""
         if self._begin is None and self._from <= until:
             for meter in self._engine.meters.values():
                 meter.forget_shortfalls(self._from)
