@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from loadfactor.control import ClusterState
 from loadfactor.control.changes import DemandIsKnown, ForecastIsGiven, GridChanged
@@ -254,10 +255,11 @@ def test_a_cluster_without_services_may_be_silent_for_long() -> None:
 # Forecasts from outside
 
 
+SOUND = ForecastUpdated(600, "chat", 1, 600, 600, (0.5, 0.9), ((1.0, 2.0), (2.0, 4.0)), 1_800)
+
+
 def forecast(**fields: Any) -> ForecastUpdated:
-    curves: dict[str, Any] = {"quantiles": (0.5, 0.9), "demand": ((1.0, 2.0), (2.0, 4.0))}
-    return ForecastUpdated(600, **({"service_id": "chat", "number": 1, "begin": 600, "step_seconds": 600,
-                                    "fresh_until": 1_800} | curves | fields))  # fmt: skip
+    return replace(SOUND, **fields)
 
 
 def test_a_forecast_is_noted_and_told_and_an_older_one_is_not() -> None:

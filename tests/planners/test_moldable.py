@@ -11,7 +11,7 @@ import pytest
 
 from loadfactor.control import ClusterState, Decision, JobRequest, Machine, Planner, Referee, ServiceRequest
 from loadfactor.control.changes import ForecastIsGiven
-from loadfactor.control.events import DemandMeasured, ForecastUpdated, GpusLost, JobSubmitted
+from loadfactor.control.events import DemandMeasured, Event, ForecastUpdated, GpusLost, JobSubmitted
 from loadfactor.control.planners import HorizonSettings, ServiceCurves
 from loadfactor.control.planners.given import given_demand
 from loadfactor.control.records import GivenForecast
@@ -32,7 +32,8 @@ def decided(jobs: list[JobRequest], name: str, lost: tuple[int, ...] = ()) -> tu
     machine = Machine(state)
     arrivals = [Arrival(0, job, 600) for job in jobs]
     planner: Planner = make_planner(name, Setting(World(state.cluster, arrivals), horizon=SMALL))
-    for event in (GpusLost(0, lost, 1), *(JobSubmitted(0, job) for job in jobs)):
+    events: list[Event] = [GpusLost(0, lost, 1), *(JobSubmitted(0, job) for job in jobs)]
+    for event in events:
         for change in machine.handle(event)[0]:
             planner.notice(change, state)
     decision = planner.decide(state, 0)
