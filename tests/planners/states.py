@@ -36,15 +36,7 @@ def at_work(seed: int, services: int = 1, mixed: bool = False) -> tuple[ClusterS
     With `mixed` nodes differ, jobs and services need some of them, and jobs are moldable.
     """
     random = Random(seed)
-    requests = [
-        ServiceRequest(
-            f"service-{each}",
-            8.0,
-            max_swap=random.randint(1, 4),
-            gpu_types=random.choice((None, ("H100",), ("L40",))) if mixed else None,
-        )
-        for each in range(services)
-    ]
+    requests = [_service(each, random, mixed) for each in range(services)]
     state = ClusterState(
         cluster(kinds=MIXED if mixed else ()),
         requests,
@@ -75,6 +67,12 @@ def at_work(seed: int, services: int = 1, mixed: bool = False) -> tuple[ClusterS
     state.now += random.randrange(STEP_SECONDS)
     state.check()
     return state, book
+
+
+def _service(row: int, random: Random, mixed: bool) -> ServiceRequest:
+    max_swap = random.randint(1, 4)
+    kinds = random.choice((None, ("H100",), ("L40",))) if mixed else None
+    return ServiceRequest(f"service-{row}", 8.0, max_swap=max_swap, gpu_types=kinds)
 
 
 def _mixed(request: JobRequest, random: Random) -> JobRequest:

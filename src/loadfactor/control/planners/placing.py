@@ -157,8 +157,7 @@ def start_in_order(
     nobody can say when a block will be free holds nobody up. `free_at` is written to.
     """
     found, shadow, low, high, reserved = 0, np.inf, 0, 0, False
-    # A job fails where a shorter or equal one of the same or a smaller size and the same need failed before: free GPUs
-    # only get fewer.
+    # A job fails where one of its need, no longer and no larger, failed before: free GPUs only get fewer.
     failed = np.full((len(suitable), len(free_at) + 1), np.inf)
     for job in order:
         wanted, run, fits = size[job], run_seconds[job], suitable[need[job]]
