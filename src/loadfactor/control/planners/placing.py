@@ -151,10 +151,10 @@ def start_in_order(
 ) -> int:
     """Start what may start of the jobs in `order`; return how many, their (job, GPU) in `started`.
 
-    `suitable` (needs, nodes) says for every need which nodes meet it; `need`, `size` and the rest are by job.
-    In mode EASY the first job that must wait gets a reservation: the first block that will be free for it, by the
-    expected ends; a later one starts where it is over by then or leaves that block alone (Lifka 1995). A job for which
-    nobody can say when a block will be free holds nobody up. `free_at` is written to.
+    `suitable` (needs, nodes) says which nodes meet a need; `need`, `size` and the rest are by job. In mode EASY the
+    first job that must wait gets a reservation: the first block that will be free for it, by the expected ends; a later
+    one starts where it is over by then or leaves that block alone (Lifka 1995). A job for which nobody can say when a
+    block will be free holds nobody up. `free_at` is written to.
     """
     found, shadow, low, high, reserved = 0, np.inf, 0, 0, False
     # A job fails where one of its need, no longer and no larger, failed before: free GPUs only get fewer.
