@@ -137,18 +137,9 @@ def first_free_block(free_at: Floats, size: int, first_of_node: Ints, suitable: 
 
 @making_kernel
 def start_in_order(
-    mode: int,
-    order: Ints,
-    need: Ints,
-    size: Ints,
-    run_seconds: Floats,
-    ready_at: Floats,
-    free_at: Floats,
-    now: float,
-    first_of_node: Ints,
-    suitable: Mask,
-    started: Ints,
-) -> int:
+    mode: int, order: Ints, need: Ints, size: Ints, run_seconds: Floats, ready_at: Floats, free_at: Floats, now: float,
+    first_of_node: Ints, suitable: Mask, started: Ints,
+) -> int:  # fmt: skip
     """Start what may start of the jobs in `order`; return how many, their (job, GPU) in `started`.
 
     `suitable` (needs, nodes) says which nodes meet a need; `need`, `size` and the rest are by job. In mode EASY the
