@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from loadfactor.control import Decision, JobStart
 from loadfactor.control.changes import GridChanged, JobIsOver, JobLeftQueue, JobWaits
 from loadfactor.control.effects import CancelJob, RaiseAlarm, SetTimer, StartJob
 from loadfactor.control.events import (
@@ -106,7 +109,7 @@ def test_a_refused_start_is_tried_again_later() -> None:
     bench.start()
     changes, effects = bench.tell(StartRefused(40, "job", 1, "the node did not answer"))
     assert changes == [JobWaits(job)]
-    assert effects == [SetTimer(2, 40 + RETRY_SECONDS)]
+    assert effects == [SetTimer(40 + RETRY_SECONDS)]
     assert (job.phase, job.retry_at, job.losses) == (JobPhase.WAITING, 40 + RETRY_SECONDS, 0)
 
 
@@ -144,7 +147,7 @@ def test_news_that_comes_twice_counts_once(event: Event) -> None:
     assert bench.document() == after
 
 
-@pytest.mark.parametrize("event", [*NEWS, PriorityChanged(50, "job", 2.0)], ids=lambda event: type(event).__name__)
+@pytest.mark.parametrize("event", NEWS, ids=lambda event: type(event).__name__)
 def test_news_of_a_stranger_changes_nothing(event: Event) -> None:
     bench = Bench()
     bench.state.now = 50
@@ -153,7 +156,7 @@ def test_news_of_a_stranger_changes_nothing(event: Event) -> None:
     assert bench.document() == before
 
 
-@pytest.mark.parametrize("event", [*NEWS, PriorityChanged(50, "job", 2.0)], ids=lambda event: type(event).__name__)
+@pytest.mark.parametrize("event", [*NEWS, PriorityChanged(50, "job", 2.0, 1)], ids=lambda event: type(event).__name__)
 def test_nothing_wakes_a_job_that_is_over(event: Event) -> None:
     bench = Bench()
     bench.running()
@@ -222,14 +225,14 @@ def test_a_cancellation_that_overtakes_the_submission_counts() -> None:
 def test_a_waiting_job_is_queued_anew_with_its_new_priority() -> None:
     bench = Bench()
     job = bench.submit()
-    changes, effects = bench.tell(PriorityChanged(20, "job", 5.0))
+    changes, effects = bench.tell(PriorityChanged(20, "job", 5.0, 1))
     assert (changes, effects, job.priority) == ([JobLeftQueue(job), JobWaits(job)], [], 5.0)
 
 
 def test_a_job_that_holds_its_block_waits_again_with_the_priority_that_it_got_meanwhile() -> None:
     bench = Bench()
     job = bench.running()
-    assert bench.tell(PriorityChanged(20, "job", 5.0)) == ([], [])
+    assert bench.tell(PriorityChanged(20, "job", 5.0, 1)) == ([], [])
     bench.tell(JobLost(30, "job", 1))
     assert (job.phase, job.priority) == (JobPhase.WAITING, 5.0)
 
@@ -239,3 +242,58 @@ def test_time_never_runs_backwards() -> None:
     bench.submit(at=100)
     bench.submit("earlier", at=40)
     assert (bench.state.now, bench.job("earlier").submitted_at) == (100, 40)
+
+
+def test_of_two_priorities_the_higher_number_counts_whatever_came_last() -> None:
+    bench = Bench()
+    job = bench.submit()
+    bench.tell(PriorityChanged(20, "job", 5.0, 2))
+    assert bench.tell(PriorityChanged(30, "job", 3.0, 1)) == ([], [])
+    assert bench.tell(PriorityChanged(20, "job", 5.0, 2)) == ([], [])
+    assert job.priority == 5.0
+
+
+def test_a_priority_that_overtakes_the_submission_counts() -> None:
+    bench = Bench()
+    for priority, number in ((5.0, 2), (3.0, 1)):
+        assert bench.tell(PriorityChanged(20, "job", priority, number)) == ([], [])
+    assert (bench.submit().priority, bench.state.priorities_unseen) == (5.0, {})
+    assert bench.tell(PriorityChanged(30, "job", 9.0, 2)) == ([], [])
+
+
+# Moldable jobs and needs
+
+
+def test_a_moldable_job_waits_with_all_its_sizes_and_keeps_the_one_it_gets() -> None:
+    bench = Bench()
+    bench.tell(JobSubmitted(10, JobRequest("job", 1, most_gpus=4, work_gpu_seconds=400)))
+    job = bench.job()
+    assert (job.sizes, job.size) == ((1, 2, 4), 4)
+    bench.apply(Decision(starts=[JobStart(job.row, 8, 2)]))
+    assert (job.size, bench.state.owner[8:].tolist()) == (2, [0, 0])
+    bench.tell(JobLost(30, "job", 1))
+    assert (job.phase, job.size) == (JobPhase.WAITING, 4)
+
+
+def test_a_job_that_no_gpu_suits_is_told_of() -> None:
+    bench = Bench()
+    _, (alarm,) = bench.tell(JobSubmitted(10, JobRequest("job", 1, gpu_types=("H100",))))
+    assert isinstance(alarm, RaiseAlarm)
+    assert "job 'job' needs GPUs of a type or memory that no node here states" in alarm.text
+    assert bench.job().phase is JobPhase.TOO_LARGE
+
+
+BAD_REQUESTS: list[dict[str, Any]] = [
+    {"gpus": 0},
+    {"gpus": 2, "most_gpus": 1},
+    {"gpus": 1, "work_gpu_seconds": 0},
+    {"gpus": 1, "gpu_types": ()},
+    {"gpus": 1, "gpu_memory_gib": 0.0},
+    {"gpus": 1, "gpu_memory_gib": float("nan")},
+]
+
+
+@pytest.mark.parametrize("fields", BAD_REQUESTS, ids=str)
+def test_a_request_without_sense_is_never_born(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"job 'job' .*; "):
+        JobRequest("job", **fields)

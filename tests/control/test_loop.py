@@ -8,11 +8,20 @@ import pytest
 
 from loadfactor.control import ClusterState, ControlLoop, Decision, JobRequest, JobStart, Swap
 from loadfactor.control.changes import Change, JobLeftQueue, JobWaits
-from loadfactor.control.effects import Effect, RaiseAlarm, SetTimer, StartJob, StartReplica
+from loadfactor.control.effects import (
+    Command,
+    Effect,
+    RaiseAlarm,
+    SetTimer,
+    StartJob,
+    StartReplica,
+    encode_effect,
+)
 from loadfactor.control.events import DemandMeasured, JobCancelled, JobStarted, JobSubmitted, TimerFired
 from loadfactor.control.machine import RETRY_SECONDS
 from loadfactor.control.planners import safe_planner
 from loadfactor.control.records import JobPhase
+from loadfactor.errors import InputError
 from tests.support.control import SERVICES, STEP_SECONDS, cluster
 
 Decide = Callable[[ClusterState], Decision]
@@ -160,10 +169,46 @@ def test_a_planner_that_raises_when_it_is_told_does_not_stop_the_loop() -> None:
     effects = stage.submit()
     assert "planner 'puppet' raised ValueError: too late when told of JobWaits" in text_of(effects)
     assert [type(effect) for effect in effects] == [RaiseAlarm, StartJob, RaiseAlarm]
-    assert [effect.number for effect in effects] == [1, 2, 3]
+    assert [effect.identity for effect in effects][1] == "command 1"
+    assert len({effect.identity for effect in effects}) == 3
 
 
-def test_the_numbers_of_effects_ascend_within_a_step() -> None:
+def test_alarms_and_timers_do_not_change_the_numbers_of_commands() -> None:
+    def numbers(trouble: bool) -> list[int]:
+        stage = Stage(raises if trouble else lambda state: Decision())
+        effects = [*stage.submit("job-10", 10), *stage.submit("job-100", 100)]
+        assert (RaiseAlarm in [type(effect) for effect in effects]) == trouble
+        stage.puppet.how = first_waiting
+        effects = [*stage.submit("job-200", 200), *stage.loop.step(JobCancelled(201, "job-10"))]
+        return [effect.number for effect in effects if isinstance(effect, Command)]
+
+    assert numbers(trouble=True) == numbers(trouble=False) == [1, 2]
+
+
+def test_every_effect_has_an_identity_of_its_own() -> None:
     stage = Stage(raises)
-    numbers = [effect.number for at in (10, 100, 200) for effect in stage.submit(f"job-{at}", at)]
-    assert numbers == list(range(1, len(numbers) + 1))
+    effects = [effect for at in (10, 100, 100, 200) for effect in stage.submit(f"job-{at}-{len(stage.state.jobs)}", at)]
+    stage.puppet.how = first_waiting
+    effects += stage.loop.step(TimerFired(260))
+    by_identity = {effect.identity: effect for effect in effects}
+    assert len({type(effect) for effect in effects}) == 3
+    for effect in effects:
+        assert by_identity[effect.identity] == effect, "the same identity, the same effect"
+    assert len(by_identity) == len(set(map(encode_effect, effects)))
+
+
+class Timed(Puppet):
+    """A puppet that says how long it searches."""
+
+    search_seconds = 10.0
+
+
+def test_the_deadline_leaves_room_for_the_search_that_a_planner_announces() -> None:
+    state = ClusterState(cluster(), SERVICES, STEP_SECONDS)
+    timed, safe = Timed(first_waiting), safe_planner()
+    assert ControlLoop(state, timed, safe, Clock()).deadline_seconds == 12.0
+    assert ControlLoop(state, timed, safe, Clock(), 11.0).deadline_seconds == 11.0
+    assert ControlLoop(state, Puppet(first_waiting), safe, Clock()).deadline_seconds == 2.0
+    told = "deadline_seconds: 10 s are allowed for a decision, and 'puppet' searches for 10 s; allow at least 12 s"
+    with pytest.raises(InputError, match=told):
+        ControlLoop(state, timed, safe, Clock(), 10.0)

@@ -7,8 +7,8 @@ from random import Random
 import numpy as np
 import pytest
 
+from loadfactor.control import BlockSizes
 from loadfactor.control.planners.placing import NOWHERE, best_free_block, first_free_block
-from loadfactor.control.requests import BlockSizes
 from loadfactor.model import Cluster
 from tests.support.cells import is_legal_block
 from tests.support.control import cluster
@@ -26,15 +26,16 @@ SHAPES = [
 def test_blocks_are_legal_and_free(nodes: tuple[int, ...], block_sizes: str) -> None:
     where, rng = cluster(nodes, block_sizes), Random(0)
     first_of_node = np.array(where.node_offsets, dtype=np.int64)
+    everywhere = np.ones(len(nodes), dtype=np.bool_)
     found = 0
     for _ in range(200):
         free_at = np.array([rng.choice((0.0, 0.0, 0.0, 50.0, np.inf)) for _ in range(where.gpu_count)])
         for size in BlockSizes(where).sizes:
-            gpu = best_free_block(free_at, 0.0, size, first_of_node, 0, 0, False)
+            gpu = best_free_block(free_at, 0.0, size, first_of_node, everywhere, 0, 0, False)
             assert gpu == NOWHERE or is_legal_block(where, gpu, size)
             assert gpu == NOWHERE or free_at[gpu : gpu + size].max() == 0.0
             assert gpu != NOWHERE or not free_alike(where, free_at, size)
-            moment, gpu = first_free_block(free_at, size, first_of_node)
+            moment, gpu = first_free_block(free_at, size, first_of_node, everywhere)
             assert gpu == NOWHERE or is_legal_block(where, gpu, size)
             assert gpu == NOWHERE or free_at[gpu : gpu + size].max() == moment
             found += gpu != NOWHERE

@@ -8,12 +8,21 @@ from random import Random
 import pytest
 
 from loadfactor.control import Decision, JobStart
+from loadfactor.control.records import JobPhase
 from loadfactor.judge import judge
 from loadfactor.model import Cluster
 from tests.support.cells import is_legal_block
 from tests.support.control import Bench
 from tests.support.control_breaking import VARIETIES
-from tests.support.control_play import any_decision, legal_decision, plan_of, problem_of, random_bench
+from tests.support.control_play import (
+    any_decision,
+    legal_decision,
+    plan_of,
+    problem_of,
+    random_bench,
+    random_request,
+    sizes_of,
+)
 
 SEEDS = range(250)
 
@@ -68,7 +77,7 @@ def test_every_planted_breach_trips_exactly_its_rule() -> None:
 
 def test_a_breach_beside_legal_parts_is_found() -> None:
     found = 0
-    for seed in SEEDS:
+    for seed in range(2 * len(SEEDS)):
         bench, rng = random_bench(seed), Random(seed)
         decision, broken = legal_decision(bench.state, rng), VARIETIES["R3"]["no block"](bench.state, rng)
         if broken is not None:
@@ -80,9 +89,18 @@ def test_a_breach_beside_legal_parts_is_found() -> None:
 
 def test_a_block_smaller_than_what_is_asked_for_breaks_r2() -> None:
     bench = Bench()
-    bench.submit(gpus=2).size = 1
-    faults = bench.referee.faults(Decision(starts=[JobStart(0, 0)]))
+    bench.submit(gpus=2)
+    faults = bench.referee.faults(Decision(starts=[JobStart(0, 0, 1)]))
     assert faults == ["R2: job 'job' gets 1 GPUs and asks for 2"]
+
+
+def test_a_block_larger_than_what_the_job_can_use_breaks_r2_where_a_smaller_one_exists() -> None:
+    bench = Bench()
+    bench.submit(gpus=2)
+    faults = bench.referee.faults(Decision(starts=[JobStart(0, 0, 4)]))
+    assert faults == ["R2: job 'job' gets 4 GPUs, can use 2, and smaller blocks exist"]
+    bench.submit("odd", gpus=3)
+    assert bench.referee.faults(Decision(starts=[JobStart(1, 0)])) == [], "3 GPUs are padded to 4"
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -96,3 +114,12 @@ def test_the_smallest_block_is_a_block_of_the_cluster(seed: int) -> None:
 
 def any_block(cluster: Cluster, size: int) -> bool:
     return any(is_legal_block(cluster, first, size) for first in range(cluster.gpu_count))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_sizes_that_a_job_may_get_are_those_of_its_blocks(seed: int) -> None:
+    state, rng = random_bench(seed).state, Random(seed)
+    for _ in range(20):
+        job = state.add(random_request(f"new-{len(state.jobs)}", rng), state.now)
+        assert list(job.sizes) == sizes_of(state, job)
+        assert (job.phase is JobPhase.TOO_LARGE) == (not job.sizes)

@@ -14,6 +14,7 @@ import pytest
 
 from loadfactor.control.effects import (
     CancelJob,
+    Command,
     Effect,
     RaiseAlarm,
     SetTimer,
@@ -75,9 +76,11 @@ class Stage:
         self.told: list[Event] = []
 
     def want(self, make: Callable[..., Effect], *fields: object, times: int = 1) -> Effect:
-        """Want something, by the fields behind the number; return the effect."""
-        self.number += 1
-        effect = make(self.number, *fields)
+        """Want something, by the fields behind the number that commands have; return the effect."""
+        if isinstance(make, type) and issubclass(make, Command):
+            self.number += 1
+            fields = (self.number, *fields)
+        effect = make(*fields)
         for _ in range(times):
             self.engine.carry_out(effect)
         return effect

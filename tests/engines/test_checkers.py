@@ -129,13 +129,14 @@ BROKEN = {
     "that is no block": [submitted(), start(1, first=1)],
     "GPU 0 is held by job job": [submitted(), submitted("other"), start(1), start(1, "other", 1, 0, 1)],
     "GPU 0 is lost or drained": [submitted(), LOST, BACK, start(7)],
-    "GPU 3 is lost or drained": [submitted(), told(1, "NodeDrained", node=0), start(7)],
+    "GPU 3 is lost or drained": [submitted(), told(1, "NodeDrained", node=0, number=1), start(7)],
     "its user did not take it back": [submitted(), start(1), CANCEL],
     "no such attempt": [submitted(), CANCELLED, CANCEL],
     "more swaps": [replica(0), replica(1, "StopReplica"), replica(2, gpu=6)],
     "max_gpus already": [replica(0), replica(1, gpu=6)],
     "no such replica": [replica(0, "StopReplica")],
-    "does not count up": [submitted(), wants(1, "SetTimer", number=7)],
+    "does not count up": [submitted(), wants(1, "StopReplica", number=7, service_id="chat", gpu=7, attempt=1)],
+    "is no command": [submitted(), wants(1, "SetTimer", number=1)],
 }
 
 

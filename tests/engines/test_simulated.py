@@ -167,7 +167,7 @@ def test_what_is_on_its_way_can_be_read_in_order() -> None:
     for number, job in enumerate(("short", "long")):
         engine.carry_out(StartJob(number, job, 1, 4 * number, 1 + number))
     engine.carry_out(CancelJob(9, "long", 1))
-    engine.carry_out(SetTimer(10, 1))
+    engine.carry_out(SetTimer(1))
     expected = engine.undelivered()
     assert [type(event) for event in expected[:1]] == [TimerFired]
     heard: list[Event] = []

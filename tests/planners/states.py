@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from loadfactor.control import ClusterState, JobRequest, ServiceRequest
 from loadfactor.control.changes import JobLeftQueue, JobWaits
@@ -16,33 +17,49 @@ from loadfactor.model import Cluster, Node
 STEP_SECONDS = 600
 
 
-def cluster(nodes: int = 3, gpus: int = 4) -> Cluster:
-    """Return a cluster of alike nodes that admits any number of whole nodes."""
-    return Cluster(
-        block_sizes="whole_nodes", nodes=tuple(Node(name=f"node-{each}", gpus=gpus) for each in range(nodes))
+def cluster(nodes: int = 3, gpus: int = 4, kinds: tuple[tuple[str | None, float | None], ...] = ()) -> Cluster:
+    """Return a cluster of nodes of so many GPUs that admits any number of whole nodes."""
+    kinds = kinds or ((None, None),) * nodes
+    named = tuple(
+        Node(name=f"node-{each}", gpus=gpus, gpu_type=kind, gpu_memory_gib=memory)
+        for each, (kind, memory) in enumerate(kinds)
     )
+    return Cluster(block_sizes="whole_nodes", nodes=named)
 
 
-def at_work(seed: int, services: int = 1) -> tuple[ClusterState, JobBook]:
-    """Return a cluster in the middle of things: jobs run and wait, services hold GPUs, one GPU may be lost."""
+MIXED = (("H100", 80.0), ("H100", 80.0), ("L40", 48.0))
+
+
+def at_work(seed: int, services: int = 1, mixed: bool = False) -> tuple[ClusterState, JobBook]:
+    """Return a cluster in the middle of things: jobs run and wait, services hold GPUs, one GPU may be lost.
+
+    With `mixed` nodes differ, jobs and services need some of them, and jobs are moldable.
+    """
     random = Random(seed)
-    requests = [ServiceRequest(f"service-{each}", 8.0, max_swap=random.randint(1, 4)) for each in range(services)]
-    state = ClusterState(cluster(), requests, STEP_SECONDS, now=7 * STEP_SECONDS + random.randrange(STEP_SECONDS))
+    requests = [_service(each, random, mixed) for each in range(services)]
+    state = ClusterState(
+        cluster(kinds=MIXED if mixed else ()),
+        requests,
+        STEP_SECONDS,
+        now=7 * STEP_SECONDS + random.randrange(STEP_SECONDS),
+    )
     book = JobBook(by_priority, UserLimit())
     if random.random() < 0.3:
         state.lost[random.randrange(12)] = True
     for service in state.services:
+        suitable = state.block_sizes.gpus(state.block_sizes.need(service.request))
         for gpu in random.sample(range(12), 2):
-            if state.usable()[gpu]:
+            if state.usable()[gpu] and suitable[gpu]:
                 state.give_gpu(service, gpu)
     for number in range(10):
         size = random.choice([1, 1, 2, 3, 4, 8])
         limit = random.randint(1, 9_000)
-        job = state.add(
-            JobRequest(f"job-{number}", size, priority=random.randint(1, 8), limit_seconds=limit), state.now
-        )
+        request = JobRequest(f"job-{number}", size, priority=random.randint(1, 8), limit_seconds=limit)
+        job = state.add(_mixed(request, random) if mixed else request, state.now)
+        if not job.sizes:
+            continue
         book.notice(JobWaits(job), state)
-        usable = state.usable()
+        usable = state.usable() & state.block_sizes.gpus(state.block_sizes.need(job.request))
         fits = [first for first in starts(state.cluster, job.size) if usable[first : first + job.size].all()]
         if fits and random.random() < 0.5:
             state.give_block(job, random.choice(fits), state.now)
@@ -50,6 +67,24 @@ def at_work(seed: int, services: int = 1) -> tuple[ClusterState, JobBook]:
     state.now += random.randrange(STEP_SECONDS)
     state.check()
     return state, book
+
+
+def _service(row: int, random: Random, mixed: bool) -> ServiceRequest:
+    max_swap = random.randint(1, 4)
+    kinds = random.choice((None, ("H100",), ("L40",))) if mixed else None
+    return ServiceRequest(f"service-{row}", 8.0, max_swap=max_swap, gpu_types=kinds)
+
+
+def _mixed(request: JobRequest, random: Random) -> JobRequest:
+    most = min(12, request.gpus * random.choice((1, 2, 3, 4)))
+    kind = random.choice((None, None, "H100", "L40"))
+    return replace(
+        request,
+        most_gpus=most,
+        work_gpu_seconds=random.choice((None, random.randint(1, 20_000))),
+        gpu_types=None if kind is None else (kind,),
+        gpu_memory_gib=random.choice((None, None, 48.0, 80.0)) if kind is None else None,
+    )
 
 
 def starts(described: Cluster, size: int) -> list[int]:

@@ -16,6 +16,7 @@ from loadfactor.control.planners.placing import (
 from tests.planners.states import cluster, free_at, starts
 
 OFFSETS = np.array(cluster().node_offsets, dtype=np.int64)
+ALL = np.ones(3, dtype=np.bool_)
 SIZES = (1, 2, 4, 8, 12)
 
 
@@ -25,7 +26,7 @@ def test_a_free_block_is_found_where_there_is_one(size: int) -> None:
     for seed in range(200):
         moments = free_at(seed)
         free = [first for first in starts(cluster(), size) if (moments[first : first + size] <= 0).all()]
-        gpu = best_free_block(moments, 0.0, size, OFFSETS, 0, 0, False)
+        gpu = best_free_block(moments, 0.0, size, OFFSETS, ALL, 0, 0, False)
         assert (gpu in free) if free else gpu == NOWHERE
         found += bool(free)
     assert found > 10
@@ -33,10 +34,10 @@ def test_a_free_block_is_found_where_there_is_one(size: int) -> None:
 
 def test_the_tightest_stretch_wins() -> None:
     moments = np.array([0, 0, 0, 0, 9, 0, 9, 9, 0, 0, 0, 9], dtype=np.float64)
-    assert best_free_block(moments, 0.0, 1, OFFSETS, 0, 0, False) == 5
-    assert best_free_block(moments, 0.0, 2, OFFSETS, 0, 0, False) == 8
-    assert best_free_block(moments, 0.0, 4, OFFSETS, 0, 0, False) == 0
-    assert best_free_block(moments, 0.0, 1, OFFSETS, 5, 6, True) == 8
+    assert best_free_block(moments, 0.0, 1, OFFSETS, ALL, 0, 0, False) == 5
+    assert best_free_block(moments, 0.0, 2, OFFSETS, ALL, 0, 0, False) == 8
+    assert best_free_block(moments, 0.0, 4, OFFSETS, ALL, 0, 0, False) == 0
+    assert best_free_block(moments, 0.0, 1, OFFSETS, ALL, 5, 6, True) == 8
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -44,7 +45,7 @@ def test_the_first_free_moment_is_the_earliest(size: int) -> None:
     for seed in range(200):
         moments = free_at(seed)
         slow = min(float(moments[first : first + size].max()) for first in starts(cluster(), size))
-        moment, gpu = first_free_block(moments, size, OFFSETS)
+        moment, gpu = first_free_block(moments, size, OFFSETS, ALL)
         assert moment == slow
         if np.isfinite(moment):
             assert gpu in starts(cluster(), size)
@@ -64,13 +65,15 @@ def _slow(mode: int, sizes: list[int], runs: list[int], moments: list[float]) ->
         ]
         if fitting:
             started.append(row)
-            block = best_free_block(np.array(moments), 0.0, size, OFFSETS, barred.start, barred.stop, len(barred) > 0)
+            block = best_free_block(
+                np.array(moments), 0.0, size, OFFSETS, ALL, barred.start, barred.stop, len(barred) > 0
+            )
             if block == NOWHERE:
-                block = best_free_block(np.array(moments), 0.0, size, OFFSETS, 0, 0, False)
+                block = best_free_block(np.array(moments), 0.0, size, OFFSETS, ALL, 0, 0, False)
             for gpu in range(block, block + size):
                 moments[gpu] = float(run)
         elif not barred:
-            moment, first = first_free_block(np.array(moments), size, OFFSETS)
+            moment, first = first_free_block(np.array(moments), size, OFFSETS, ALL)
             if np.isfinite(moment):
                 if mode == STRICT:
                     break
@@ -87,8 +90,9 @@ def test_jobs_start_as_easy_backfill_says(mode: int) -> None:
         moments = free_at(seed)
         started = np.empty((9, 2), dtype=np.int64)
         count = start_in_order(
-            mode, np.arange(9), sizes, runs.astype(np.float64), np.zeros(9), moments.copy(), 0.0, OFFSETS, started
-        )
+            mode, np.arange(9), np.zeros(9, dtype=np.int64), sizes, runs.astype(np.float64), np.zeros(9),
+            moments.copy(), 0.0, OFFSETS, ALL.reshape(1, 3), started,
+        )  # fmt: skip
         rows = started[:count, 0].tolist()
         assert rows == _slow(mode, sizes.tolist(), runs.tolist(), moments.tolist())
         overtaken += rows != list(range(count))

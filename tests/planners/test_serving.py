@@ -7,7 +7,7 @@ import numpy as np
 from loadfactor.control import ClusterState, Machine, Referee, ServiceRequest
 from loadfactor.control.planners import PeakReservation, ReactiveScaling
 from loadfactor.control.planners.serving import swaps_towards
-from tests.planners.states import cluster
+from tests.planners.states import MIXED, cluster
 
 
 def _state(max_swap: int = 5, max_gpus: int | None = None) -> ClusterState:
@@ -57,3 +57,11 @@ def test_what_is_on_its_way_out_is_not_held() -> None:
     assert len(decision.given) == 1
     assert decision.given[0].gpu != 3
     assert np.flatnonzero(state.held_by(service)).tolist() == []
+
+
+def test_only_gpus_that_meet_its_needs_are_given_to_a_service() -> None:
+    request = ServiceRequest("chat", 8.0, 9, gpu_types=("L40",))
+    state = ClusterState(cluster(kinds=MIXED), [request], 600)
+    decision = swaps_towards(PeakReservation({"chat": 6}), state)
+    assert [swap.gpu for swap in decision.given] == [11, 10, 9, 8]
+    assert not Referee(state).faults(decision)

@@ -88,13 +88,14 @@ def test_a_block_is_found_where_a_slow_search_finds_one(size: int) -> None:
         plan, cells = planned(seed)
         assert plan.instance is not None
         state, _ = at_work(seed, services=2)
-        low, high = RollingHorizon(state, HorizonSettings(steps=STEPS)).blocks(size)
+        span = RollingHorizon(state, HorizonSettings(steps=STEPS)).span_of(size)
+        assert span is not None
         for duration in (1, 5, STEPS, 3 * STEPS):
             free = [gpu for gpu in starts(state.cluster, size) if not cells[gpu : gpu + size, :duration].any()]
-            gpu = plan.block(600, size, duration, low, high)
+            gpu = plan.block(600, size, duration, *span)
             assert gpu in free if free else gpu == -1
             found += bool(free)
-        assert plan.block(1200, size, 1, low, high) == -1  # of another step
+        assert plan.block(1200, size, 1, *span) == -1  # of another step
     assert found >= 10
 
 
@@ -102,7 +103,8 @@ def test_what_is_taken_is_offered_to_nobody_else() -> None:
     for seed in range(SEEDS):
         plan, _ = planned(seed)
         state, _ = at_work(seed, services=2)
-        blocks = RollingHorizon(state, HorizonSettings(steps=STEPS)).blocks(1)
+        blocks = RollingHorizon(state, HorizonSettings(steps=STEPS)).span_of(1)
+        assert blocks is not None
         taken = []
         while (gpu := plan.block(600, 1, 3, *blocks)) != -1:
             taken.append(gpu)

@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import pairwise
 
+import msgspec
 import pytest
 
-from loadfactor.control import ControlLoop, Decision, JobStart
+from loadfactor.control import ControlLoop, Decision, JobStart, Machine
 from loadfactor.control.changes import Change, JobWaits
 from loadfactor.control.effects import StartJob
-from loadfactor.control.events import JobLost, JobStarted, JobSubmitted, StartRefused
+from loadfactor.control.events import (
+    Event,
+    JobLost,
+    JobStarted,
+    JobSubmitted,
+    StartRefused,
+    decode_event,
+    encode_event,
+)
 from loadfactor.control.state import ClusterState
-from loadfactor.engines import SimulatedEngine, World
+from loadfactor.engines import SimulatedEngine
 from loadfactor.engines.ledger import Use
 from loadfactor.replay.contestants import CONTESTANTS
 from tests.support.fault_runs import FaultRun, fault_run
-from tests.support.fault_worlds import CLUSTERS
+from tests.support.fault_worlds import SHAPES
 
 NAMES = [name for name in CONTESTANTS if name != "fast+full"]
 """`full` is left out: it plans by the clock of the machine, so that its runs do not repeat."""
-EVERY_WAY = len(NAMES) * len(CLUSTERS)
+EVERY_WAY = len(NAMES) * len(SHAPES)
+ENCODE, DECODE = msgspec.json.Encoder().encode, msgspec.json.Decoder(Decision).decode
 Sabotage = Callable[[ControlLoop], None]
 
 
 def contestant_of(seed: int) -> str:
     """Return the contestant of a seed, so that each meets every kind of cluster within `EVERY_WAY` seeds."""
-    return NAMES[seed // len(CLUSTERS) % len(NAMES)]
+    return NAMES[seed // len(SHAPES) % len(NAMES)]
 
 
 @pytest.mark.parametrize("seed", range(EVERY_WAY + 3))
@@ -53,17 +64,50 @@ def test_the_same_seed_tells_the_same_story(seed: int) -> None:
     assert first.story.lines != other.story.lines
 
 
+@pytest.mark.parametrize("seed", range(1, EVERY_WAY, 4))
+def test_what_was_stored_makes_the_same_state_to_the_byte(seed: int) -> None:
+    """Recovery: events and decisions as they were stored, without planners, clocks and their alarms."""
+    stored: list[tuple[str, bytes]] = []
+
+    def store(loop: ControlLoop) -> None:
+        handle, apply = loop.machine.handle, loop.machine.apply
+
+        def told(event: Event) -> object:
+            stored.append(("event", encode_event(event)))
+            return handle(event)
+
+        def decided(decision: Decision) -> object:
+            stored.append(("decision", ENCODE(decision)))
+            return apply(decision)
+
+        loop.machine.handle, loop.machine.apply = told, decided  # type: ignore[method-assign,assignment]
+
+    run = fault_run(seed, contestant_of(seed), sabotage=store)
+    assert run.loop.record.late > 0, "alarms that no event tells of were raised"
+    again = Machine(ClusterState(run.world.cluster, run.world.services, run.world.step_seconds, run.world.begin))
+    for kind, line in stored:
+        if kind == "event":
+            again.handle(decode_event(line))
+        else:
+            again.apply(DECODE(line))
+    assert ENCODE(again.state.to_document()) == ENCODE(run.loop.state.to_document())
+
+
 def test_everything_does_go_wrong() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(0, EVERY_WAY, 2):
+    for seed in range(EVERY_WAY):
         run = fault_run(seed, contestant_of(seed))
         seen.update(entry.kind for entry in run.story.entries())
         seen["late decision"] += run.loop.record.late
         seen["doubled"] += len(run.story.lines) - len(set(run.story.lines))
         stamps = [entry.fields["at"] for entry in run.story.entries() if entry.told]
         seen["out of order"] += sum(later < earlier for earlier, later in pairwise(stamps))
+        seen["wild stamp"] += sum("ahead of all that was heard" in alarm.text for alarm in run.engine.alarms)
+        seen["moldable"] += sum(len(job.sizes) > 1 for job in run.loop.state.jobs)
+        seen["needs"] += sum(run.loop.state.block_sizes.need(job.request) > 0 for job in run.loop.state.jobs)
         seen["lost gang"] += sum(log.losses for log in run.engine.logs.values())
     wanted = ["JobLost", "StartRefused", "GpusLost", "late decision", "doubled", "out of order", "lost gang"]
+    wanted += ["wild stamp", "moldable", "needs", "ForecastUpdated", "GpusDrained", "NodeDrained", "PriorityChanged"]
     assert {name: seen[name] for name in wanted if seen[name] < 10} == {}
 
 
@@ -112,7 +156,27 @@ def _blind_referee(loop: ControlLoop) -> None:
 
 
 def _deaf_to_drains(loop: ControlLoop) -> None:
-    loop.machine._mark = lambda mask, node, mark: None  # type: ignore[method-assign]
+    loop.machine._drain = lambda gpus, number, drained: None  # type: ignore[method-assign]
+
+
+def _careless(loop: ControlLoop) -> None:
+    """Let nobody know of needs: neither the book of sizes nor the referee."""
+    loop.state.block_sizes.need = lambda request: 0  # type: ignore[method-assign]
+    loop.referee._meets = lambda request, gpus: True  # type: ignore[method-assign]
+
+
+def _believes_the_last(loop: ControlLoop) -> None:
+    drain = loop.machine._drain
+
+    def believe(gpus: Iterable[int], number: int, drained: bool) -> None:
+        loop.state.drain_told[:] = 0
+        drain(gpus, number, drained)
+
+    loop.machine._drain = believe  # type: ignore[method-assign]
+
+
+def _believes_stamps(loop: ControlLoop) -> None:
+    loop.machine._is_believable = lambda at: True  # type: ignore[method-assign]
 
 
 LOOPS = {
@@ -123,6 +187,9 @@ LOOPS = {
     "starts jobs twice": _two_starts_at_once,
     "starts jobs anywhere": _blind_referee,
     "is deaf to drains": _deaf_to_drains,
+    "takes any GPU for any need": _careless,
+    "believes whatever came last": _believes_the_last,
+    "lets a wild stamp move its clock": _believes_stamps,
 }
 
 
@@ -154,16 +221,21 @@ class KillsJobs(SimulatedEngine):
 class CallsPaddingWork(SimulatedEngine):
     """Books what a job did not ask for as work."""
 
-    def __init__(self, world: World) -> None:
-        super().__init__(world)
-        self._asked = {job: 2 ** asked.bit_length() if asked == 3 else asked for job, asked in self._asked.items()}
+    def _run_job(self, job_id: str, attempt: int) -> None:
+        job, arrival = self._jobs.get(job_id), self._arrivals[job_id]
+        if job is not None and arrival.job.most < job.size and arrival.job.work_gpu_seconds is None:
+            greedy = msgspec.structs.replace(arrival.job, most_gpus=job.size)
+            self._arrivals[job_id] = replace(arrival, job=greedy)
+        super()._run_job(job_id, attempt)
 
 
 class EndsEarly(SimulatedEngine):
     """Ends a job a second too early."""
 
     def _run_job(self, job_id: str, attempt: int) -> None:
-        self._run_seconds[job_id] -= job_id == "job-5"
+        if job_id == "job-5":
+            arrival = self._arrivals[job_id]
+            self._arrivals[job_id] = replace(arrival, run_seconds=arrival.run_seconds - 1)
         super()._run_job(job_id, attempt)
 
 
@@ -185,7 +257,17 @@ class SaysTooLittle(SimulatedEngine):
         self._tell = told  # type: ignore[method-assign]
 
 
-ENGINES = [StartsTwice, KillsJobs, CallsPaddingWork, EndsEarly, SaysTooMuch, SaysTooLittle]
+class IgnoresSizes(SimulatedEngine):
+    """Lets a moldable job run as long on any block."""
+
+    def _run_job(self, job_id: str, attempt: int) -> None:
+        arrival = self._arrivals[job_id]
+        rigid = msgspec.structs.replace(arrival.job, work_gpu_seconds=None)
+        self._arrivals[job_id] = replace(arrival, job=rigid)
+        super()._run_job(job_id, attempt)
+
+
+ENGINES = [IgnoresSizes, StartsTwice, KillsJobs, CallsPaddingWork, EndsEarly, SaysTooMuch, SaysTooLittle]
 
 
 @pytest.mark.parametrize("sabotage", LOOPS.values(), ids=LOOPS)

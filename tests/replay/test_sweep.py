@@ -142,3 +142,26 @@ def test_results_are_lines_of_json(points: list[Point], tmp_path: Path) -> None:
     run_sweep(points[:2], path, Counted())
     for line in path.read_text(encoding="utf-8").splitlines():
         assert set(json.loads(line)) == {"key", "varied", "policy", "measures", "timing"}
+
+
+# A real Ray cluster
+
+
+@pytest.fixture(scope="module")
+def ray_address() -> Iterator[str]:
+    """Start the head of a Ray cluster on this machine, and stop it."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed (pip install 'loadfactor[ray]')")
+    from ray.cluster_utils import Cluster as RayCluster
+
+    head = RayCluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    yield head.address
+    ray.shutdown()
+    head.shutdown()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_points_run_on_a_ray_cluster(ray_address: str, points: list[Point], tmp_path: Path) -> None:
+    few = points[:2]
+    there = run_sweep(few, tmp_path / "ray.jsonl", ray_cluster(ray_address))
+    here = run_sweep(few, tmp_path / "here.jsonl", in_this_process)
+    assert [(each["key"], each["measures"]) for each in there] == [(each["key"], each["measures"]) for each in here]

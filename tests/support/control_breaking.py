@@ -8,7 +8,7 @@ from random import Random
 from loadfactor.control import ClusterState, Decision, JobStart, Swap
 from loadfactor.control.records import HOLDING, JobPhase, JobRecord
 from tests.support.cells import is_legal_block
-from tests.support.control_play import block_of, fits, open_gpus, serving
+from tests.support.control_play import block_of, blocks_for, fits, open_gpus, serving, suits_gpu
 
 Breach = Callable[[ClusterState, Random], "Decision | None"]
 
@@ -23,9 +23,8 @@ def _waiting(state: ClusterState) -> list[JobRecord]:
 
 
 def _blocks(state: ClusterState, job: JobRecord) -> list[range]:
-    """Return the legal blocks of the job's size, free or not."""
-    size, gpus = job.size, range(len(state.owner))
-    return [range(first, first + size) for first in gpus if is_legal_block(state.cluster, first, size)]
+    """Return the blocks of the job's size that meet its needs, free or not."""
+    return blocks_for(state, set(range(len(state.owner))), job, job.size)
 
 
 def _start_on(wanted: Callable[[ClusterState, set[int]], bool]) -> Breach:
@@ -70,9 +69,15 @@ def _givable(state: ClusterState, count: int = 1) -> list[int]:
 def _give(gpus_of: Callable[[ClusterState], Iterable[int]], times: int = 1) -> Breach:
     def plant(state: ClusterState, rng: Random) -> Decision | None:
         gpus = list(gpus_of(state))
-        return _pick(rng, (Decision(given=[Swap(row, gpu)] * times) for row in _givable(state, times) for gpu in gpus))
+        swaps = [(row, gpu) for row in _givable(state, times) for gpu in gpus if _serves(state, row, gpu)]
+        return _pick(rng, (Decision(given=[Swap(row, gpu)] * times) for row, gpu in swaps))
 
     return plant
+
+
+def _serves(state: ClusterState, row: int, gpu: int) -> bool:
+    """Return whether a GPU suits a service; what does not exist suits all."""
+    return not 0 <= gpu < len(state.owner) or suits_gpu(state, state.services[row].request, gpu)
 
 
 def _all_held(state: ClusterState) -> set[int]:
@@ -97,15 +102,20 @@ def _overlapping_starts(state: ClusterState, rng: Random) -> Decision | None:
 
 
 def _start_beyond(state: ClusterState, rng: Random) -> Decision | None:
-    ends = (len(state.owner), -1)
-    return _pick(rng, (Decision([JobStart(job.row, gpu)]) for job in _waiting(state) for gpu in ends))
+    gpus, found = len(state.owner), []
+    for job in _waiting(state):
+        for first in (gpus, -1):
+            inside = [gpu for gpu in range(first, first + job.size) if 0 <= gpu < gpus]
+            if all(suits_gpu(state, job.request, gpu) for gpu in inside):
+                found.append(Decision([JobStart(job.row, first)]))
+    return _pick(rng, found)
 
 
 def _start_of(wanted: Callable[[JobRecord], bool], times: int = 1) -> Breach:
     def plant(state: ClusterState, rng: Random) -> Decision | None:
         free, found = open_gpus(state), []
         for job in filter(wanted, state.jobs):
-            firsts = [first for first in range(len(state.owner)) if fits(state, free, first, job.size)]
+            firsts = [block.start for block in blocks_for(state, free, job, job.size)]
             if times == 1:
                 found += [Decision([JobStart(job.row, first)]) for first in firsts]
             else:
@@ -130,8 +140,9 @@ def _above_max_gpus(state: ClusterState, rng: Random) -> Decision | None:
     for service in state.services:
         most = service.request.max_gpus
         count = 0 if most is None else most - service.held() + 1
-        if 0 < count <= min(state.swaps_left(service), len(free)):
-            found.append(Decision(given=[Swap(service.row, gpu) for gpu in rng.sample(free, count)]))
+        suited = [gpu for gpu in free if _serves(state, service.row, gpu)]
+        if 0 < count <= min(state.swaps_left(service), len(suited)):
+            found.append(Decision(given=[Swap(service.row, gpu) for gpu in rng.sample(suited, count)]))
     return _pick(rng, found)
 
 
@@ -151,12 +162,48 @@ def _stopping(state: ClusterState, row: int) -> set[int]:
     return state.services[row].replicas.keys() - set(serving(state.services[row]))
 
 
+def _size_outside(state: ClusterState, rng: Random, larger: bool) -> Decision | None:
+    """Start a job on a legal block that is smaller or larger than it can use, though another exists."""
+    free, found = open_gpus(state), []
+    for job in _waiting(state):
+        most = max(job.sizes[-1], job.request.most)
+        sizes = range(most + 1, len(state.owner) + 1) if larger else range(1, job.request.gpus)
+        for size in sizes:
+            blocks = blocks_for(state, free, job, size)
+            found += [Decision([JobStart(job.row, block.start, size)]) for block in blocks]
+    return _pick(rng, found)
+
+
+def _too_small(state: ClusterState, rng: Random) -> Decision | None:
+    return _size_outside(state, rng, larger=False)
+
+
+def _too_large(state: ClusterState, rng: Random) -> Decision | None:
+    return _size_outside(state, rng, larger=True)
+
+
+def _job_on_unfit(state: ClusterState, rng: Random) -> Decision | None:
+    free, found = open_gpus(state), []
+    for job in _waiting(state):
+        for size in job.sizes:
+            blocks = [range(gpu, gpu + size) for gpu in sorted(free) if fits(state, free, gpu, size)]
+            unfit = [block for block in blocks if not all(suits_gpu(state, job.request, gpu) for gpu in block)]
+            found += [Decision([JobStart(job.row, block.start, size)]) for block in unfit]
+    return _pick(rng, found)
+
+
+def _service_on_unfit(state: ClusterState, rng: Random) -> Decision | None:
+    swaps = [Swap(row, gpu) for row in _givable(state) for gpu in open_gpus(state) if not _serves(state, row, gpu)]
+    return _pick(rng, (Decision(given=[swap]) for swap in swaps))
+
+
 def _windows(state: ClusterState, rng: Random) -> Decision | None:
     """Start a job on free consecutive GPUs that are no block."""
     free, found = open_gpus(state), []
     for job in _waiting(state):
         for first in range(len(state.owner) - job.size + 1):
-            inside = free >= set(range(first, first + job.size))
+            window = range(first, first + job.size)
+            inside = free >= set(window) and all(suits_gpu(state, job.request, gpu) for gpu in window)
             if inside and not is_legal_block(state.cluster, first, job.size):
                 found.append(Decision([JobStart(job.row, first)]))
     return _pick(rng, found)
@@ -167,7 +214,8 @@ def _too_many_swaps(state: ClusterState, rng: Random) -> Decision | None:
     for service in state.services:
         left, held = state.swaps_left(service), serving(service)
         room = len(free) if service.request.max_gpus is None else service.request.max_gpus - service.held()
-        swaps = [Swap(service.row, gpu) for gpu in held], [Swap(service.row, gpu) for gpu in free[: max(0, room)]]
+        suited = [gpu for gpu in free if _serves(state, service.row, gpu)][: max(0, room)]
+        swaps = [Swap(service.row, gpu) for gpu in held], [Swap(service.row, gpu) for gpu in suited]
         if len(held) > left:
             found.append(Decision(taken=swaps[0][: left + 1]))
         if len(swaps[1]) > left:
@@ -191,6 +239,10 @@ VARIETIES: dict[str, dict[str, Breach]] = {
         "GPU given twice": _give(open_gpus, times=2),
     },
     "R2": {
+        "fewer GPUs than asked for": _too_small,
+        "more GPUs than it can use": _too_large,
+        "job on GPUs that do not suit": _job_on_unfit,
+        "service on a GPU that does not suit": _service_on_unfit,
         "job that holds a block": _start_of(lambda job: job.phase in HOLDING),
         "job that is over": _start_of(lambda job: job.phase is JobPhase.OVER),
         "job started twice": _start_of(lambda job: job.phase is JobPhase.WAITING, times=2),

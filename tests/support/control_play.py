@@ -8,8 +8,11 @@ from loadfactor.control import ClusterState, Decision, JobRequest, JobStart, Ser
 from loadfactor.control.events import (
     DemandMeasured,
     Event,
+    ForecastUpdated,
     GpusBack,
+    GpusDrained,
     GpusLost,
+    GpusResumed,
     JobCancelled,
     JobEnded,
     JobLost,
@@ -24,7 +27,7 @@ from loadfactor.control.events import (
     TimerFired,
 )
 from loadfactor.control.records import HOLDING, JobPhase, JobRecord, ReplicaPhase, ServiceRecord
-from loadfactor.model import Plan, Problem
+from loadfactor.model import Cluster, Plan, Problem
 from tests.support.cells import is_legal_block
 from tests.support.control import Bench, cluster
 
@@ -35,6 +38,10 @@ SHAPES = (
     ((6, 6, 6), "whole_nodes"),
     ((6, 2, 4), "power_of_two"),
 )
+KINDS = (("H100", 80.0), ("L40", 48.0), (None, None))
+TYPES = (None, None, None, ("H100",), ("H100", "L40"))
+MEMORIES = (None, None, None, 40.0, 60.0)
+WILD_SECONDS = 10**8
 STEPS = 2
 
 
@@ -42,11 +49,9 @@ def random_bench(seed: int, moves: int = 25) -> Bench:
     """Return a bench in the middle of a random story."""
     rng = Random(f"bench {seed}")
     nodes, block_sizes = SHAPES[seed % len(SHAPES)]
-    services = tuple(
-        ServiceRequest(f"service-{row}", float(rng.randint(1, 9)), rng.randint(1, 4), rng.choice((None, 1, 3)))
-        for row in range(rng.randint(0, 3))
-    )
-    bench = Bench(ClusterState(cluster(nodes, block_sizes), services, 600))
+    services = tuple(_service(row, rng) for row in range(rng.randint(0, 3)))
+    described = typed([*nodes], block_sizes, rng)
+    bench = Bench(ClusterState(described, services, 600))
     for _ in range(moves):
         bench.tell(random_event(bench.state, rng))
         if rng.random() < 0.3:
@@ -54,9 +59,53 @@ def random_bench(seed: int, moves: int = 25) -> Bench:
     return bench
 
 
+def typed(nodes: list[int], block_sizes: str, rng: Random) -> Cluster:
+    """Return a cluster of nodes of mixed types; some do not say what they are."""
+    plain = cluster(nodes, block_sizes)
+    kinds = [rng.choice(KINDS) for _ in nodes]
+    named = [
+        node.model_copy(update={"gpu_type": kind, "gpu_memory_gib": memory})
+        for node, (kind, memory) in zip(plain.nodes, kinds, strict=True)
+    ]
+    return Cluster.model_validate({"block_sizes": block_sizes, "nodes": named})
+
+
+def _service(row: int, rng: Random) -> ServiceRequest:
+    return ServiceRequest(
+        f"service-{row}",
+        float(rng.randint(1, 9)),
+        rng.randint(1, 4),
+        rng.choice((None, 1, 3)),
+        gpu_types=rng.choice(TYPES),
+        gpu_memory_gib=rng.choice(MEMORIES),
+    )
+
+
+def random_request(name: str, rng: Random) -> JobRequest:
+    """Return a job of fixed size or moldable, for any GPU or for some."""
+    gpus = rng.choice((1, 1, 2, 3, 4, 6, 9))
+    most = gpus + rng.choice((0, 1, 3, 8)) if rng.random() < 0.4 else None
+    work = rng.choice((None, 1, 5_000)) if most is not None else None
+    return JobRequest(
+        name,
+        gpus,
+        most_gpus=most,
+        work_gpu_seconds=work,
+        gpu_types=rng.choice(TYPES),
+        gpu_memory_gib=rng.choice(MEMORIES),
+    )
+
+
+def _forecast(at: int, service: str, number: int, rng: Random) -> ForecastUpdated:
+    steps = rng.randint(0, 3)
+    curves = tuple(tuple(float(rng.randint(0, 4)) for _ in range(steps)) for _ in range(rng.choice((2, 2, 1))))
+    return ForecastUpdated(at, service, number, at, 600, (0.5, rng.choice((0.9, 0.9, 0.4))), curves, at + 1_200)
+
+
 def random_event(state: ClusterState, rng: Random) -> Event:
     """Return something that may happen: true, old, doubled, or about nobody."""
-    at = max(0, state.now + rng.randint(-100, 400))
+    wild = WILD_SECONDS * rng.randint(1, 9) if rng.random() < 0.02 else 0
+    at = max(0, state.now + rng.randint(-100, 400)) + wild
     jobs = [each.request.id for each in state.jobs if each.phase is not JobPhase.OVER]
     job = rng.choice([*jobs, "stranger"])
     row = state.row_of_job.get(job)
@@ -65,22 +114,25 @@ def random_event(state: ClusterState, rng: Random) -> Event:
     replica = rng.choice([*replicas, ("stranger", 0, 1)])
     gpus = tuple(rng.sample(range(state.cluster.gpu_count), rng.randint(1, 2)))
     number, node = rng.randint(1, 30), rng.randrange(len(state.cluster.nodes))
-    gpus_asked = rng.choice((1, 1, 2, 3, 4, 6, 9))
+    service = rng.choice([*(each.request.id for each in state.services), "stranger"])
     makers: list[tuple[int, Event]] = [
-        (10, JobSubmitted(at, JobRequest(f"job-{len(state.jobs) - (rng.random() < 0.1)}", gpus_asked))),
+        (10, JobSubmitted(at, random_request(f"job-{len(state.jobs) - (rng.random() < 0.1)}", rng))),
         (3, JobStarted(at, job, attempt)),
         (5, JobEnded(at, job, attempt, rng.choice(("finished", "failed", "cancelled")))),
         (2, JobLost(at, job, attempt)),
         (2, StartRefused(at, job, attempt, "the node did not answer")),
         (1, JobCancelled(at, job)),
-        (1, PriorityChanged(at, job, float(rng.randint(1, 9)))),
-        (2, DemandMeasured(at, {service.request.id: rng.randint(0, 4) for service in state.services})),
+        (1, PriorityChanged(at, rng.choice((job, "job-early")), float(rng.randint(1, 9)), number)),
+        (2, DemandMeasured(at, {service.request.id: rng.randint(0, 4) for service in state.services}, number // 10)),
+        (1, _forecast(at, service, number, rng)),
         (2, ReplicaReady(at, *replica)),
         (4, ReplicaStopped(at, *replica)),
         (1, GpusLost(at, gpus, number)),
         (4, GpusBack(at, gpus, number)),
-        (1, NodeDrained(at, node)),
-        (4, NodeResumed(at, node)),
+        (1, GpusDrained(at, gpus, number)),
+        (2, GpusResumed(at, gpus, number)),
+        (1, NodeDrained(at, node, number)),
+        (4, NodeResumed(at, node, number)),
         (1, TimerFired(at)),
     ]
     return rng.choices([event for _, event in makers], [weight for weight, _ in makers])[0]
@@ -114,17 +166,39 @@ def legal_decision(state: ClusterState, rng: Random) -> Decision:
         gone = rng.sample(serving(service), min(left, rng.choice((0, 0, 1)), service.held()))
         most = service.request.max_gpus
         room = len(free) if most is None else most - service.held() + len(gone)
-        given = rng.sample(sorted(free), max(0, min(left - len(gone), rng.choice((0, 1, 2)), room, len(free))))
+        suited = sorted(gpu for gpu in free if suits_gpu(state, service.request, gpu))
+        given = rng.sample(suited, max(0, min(left - len(gone), rng.choice((0, 1, 2)), room, len(suited))))
         decision.taken += [Swap(service.row, gpu) for gpu in gone]
         decision.given += [Swap(service.row, gpu) for gpu in given]
         free -= set(given)
     for job in state.jobs:
-        firsts = [first for first in range(len(state.owner)) if fits(state, free, first, job.size)]
-        if job.phase is JobPhase.WAITING and firsts and rng.random() < 0.7:
-            first = rng.choice(firsts)
-            decision.starts.append(JobStart(job.row, first))
-            free -= set(range(first, first + job.size))
+        blocks = [block for size in sizes_of(state, job) for block in blocks_for(state, free, job, size)]
+        if job.phase is JobPhase.WAITING and blocks and rng.random() < 0.7:
+            block = rng.choice(blocks)
+            decision.starts.append(JobStart(job.row, block.start, len(block)))
+            free -= set(block)
     return decision
+
+
+def suits_gpu(state: ClusterState, request: JobRequest | ServiceRequest, gpu: int) -> bool:
+    """Return whether a GPU has a type and memory that will do."""
+    node = state.cluster.nodes[state.cluster.node_of(gpu)]
+    types, memory = request.gpu_types, request.gpu_memory_gib
+    fit = types is None or node.gpu_type in types
+    return fit and (memory is None or (node.gpu_memory_gib is not None and node.gpu_memory_gib >= memory))
+
+
+def sizes_of(state: ClusterState, job: JobRecord) -> list[int]:
+    """Return the sizes that R2 and R3 allow a job, by looking at every size and place."""
+    gpus, most, everywhere = job.request.gpus, job.request.most, set(range(len(state.owner)))
+    sizes = [size for size in range(gpus, len(everywhere) + 1) if blocks_for(state, everywhere, job, size)]
+    return [size for size in sizes if size <= most] or sizes[:1]
+
+
+def blocks_for(state: ClusterState, free: set[int], job: JobRecord, size: int) -> list[range]:
+    """Return the blocks of a size within `free` that meet a job's needs."""
+    fit = {gpu for gpu in free if suits_gpu(state, job.request, gpu)}
+    return [range(first, first + size) for first in sorted(fit) if fits(state, fit, first, size)]
 
 
 def fits(state: ClusterState, free: set[int], first: int, size: int) -> bool:
@@ -139,7 +213,10 @@ def any_decision(state: ClusterState, rng: Random) -> Decision:
     services = range(len(state.services))
     free = [*sorted(open_gpus(state)), rng.randrange(gpu)]
     few = (0, 0, 1, 1, 2)
-    starts = [JobStart(rng.choice(rows), rng.choice(free)) for _ in range(rng.choice(few)) if state.jobs]
+    sizes = (None, None, 1, 2, 3, 4, 8)
+    starts = [
+        JobStart(rng.choice(rows), rng.choice(free), rng.choice(sizes)) for _ in range(rng.choice(few)) if state.jobs
+    ]
     given = [Swap(rng.choice(services), rng.choice(free)) for _ in range(rng.choice(few)) if services]
     held = [(service.row, gpu) for service in state.services for gpu in service.replicas]
     taken = [Swap(*rng.choice(held)) for _ in range(rng.choice(few)) if held]
@@ -151,11 +228,11 @@ def any_decision(state: ClusterState, rng: Random) -> Decision:
 
 def problem_of(state: ClusterState) -> Problem:
     """Return the moment as a problem of two steps, in which what runs goes on; too large jobs are left out."""
-    entries = [entry for job in state.jobs if (entry := _job_entry(job))]
+    entries = [entry for job in state.jobs if (entry := _job_entry(state, job))]
     held = {gpu for job in state.jobs if job.phase in HOLDING for gpu in block_of(job)}
     held |= {gpu for service in state.services for gpu in serving(service)}
     closed = [gpu for gpu in range(len(state.owner)) if gpu not in open_gpus(state) and gpu not in held]
-    nodes = [{"name": node.name, "gpus": node.gpus} for node in state.cluster.nodes]
+    nodes = [node.model_dump(exclude_none=True) for node in state.cluster.nodes]
     document = {
         "name": "moment",
         "horizon": {"steps": STEPS, "finish_inside": False},
@@ -170,13 +247,19 @@ def problem_of(state: ClusterState) -> Problem:
     return Problem.model_validate(document)
 
 
-def _job_entry(job: JobRecord) -> dict[str, object] | None:
+def _job_entry(state: ClusterState, job: JobRecord) -> dict[str, object] | None:
     if job.phase not in HOLDING and job.phase is not JobPhase.WAITING:
         return None
+    sizes = sizes_of(state, job)
     entry = {"id": job.request.id, "kind": "training", "priority": 1.0, "duration": STEPS}
-    most: dict[str, object] = {"gpus": {"min": job.request.gpus, "max": job.size}}
+    most: dict[str, object] = {"gpus": {"min": job.request.gpus, "max": sizes[-1]}}
     running = {"running": {"gpus": list(block_of(job)), "remaining": STEPS}} if job.phase in HOLDING else {}
-    return {**entry, **most, **running}
+    return {**entry, **most, **running, **_needs(job.request)}
+
+
+def _needs(request: JobRequest | ServiceRequest) -> dict[str, object]:
+    needs = {"gpu_types": request.gpu_types, "gpu_memory_gib": request.gpu_memory_gib}
+    return {name: need for name, need in needs.items() if need is not None}
 
 
 def _service_entry(state: ClusterState, service: ServiceRecord) -> dict[str, object]:
@@ -188,6 +271,7 @@ def _service_entry(state: ClusterState, service: ServiceRecord) -> dict[str, obj
         "max_swap": state.swaps_left(service),
         "held": serving(service),
         **most,
+        **_needs(service.request),
     }
 
 
@@ -195,8 +279,7 @@ def plan_of(state: ClusterState, decision: Decision) -> Plan:
     """Return what the decision makes of the moment, as a plan for `problem_of`."""
     jobs = [(job.request.id, block_of(job)) for job in state.jobs if job.phase in HOLDING]
     for start in decision.starts:
-        job = state.jobs[start.row]
-        jobs.append((job.request.id, range(start.first_gpu, start.first_gpu + job.size)))
+        jobs.append((state.jobs[start.row].request.id, start.block(state)))
     placed = {name for name, _ in jobs}
     waiting = [job.request.id for job in state.jobs if job.phase is JobPhase.WAITING and job.request.id not in placed]
     return Plan.model_validate(

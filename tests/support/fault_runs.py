@@ -10,6 +10,9 @@ from loadfactor.control import ClusterState, ControlLoop, Planner
 from loadfactor.control.effects import encode_effect
 from loadfactor.control.events import (
     Event,
+    ForecastUpdated,
+    GpusDrained,
+    GpusResumed,
     JobCancelled,
     NodeDrained,
     NodeResumed,
@@ -54,6 +57,9 @@ class FaultRun:
     story: Story
     complaints: list[str]
 
+    def __post_init__(self) -> None:
+        self.people = People(self)
+
     def report(self) -> str:
         """Return seed, complaints and story, for a person to read."""
         told = b"\n".join(self.story.lines).decode()
@@ -92,7 +98,7 @@ def _let_it_happen(run: FaultRun) -> None:
             run.story.wanted(run.engine.now, encode_effect(effect))
             run.engine.carry_out(effect)
         run.loop.state.check()
-    for event in run.engine.undelivered():
+    for event in (*run.engine.undelivered(), *run.people.late):
         run.story.told(run.engine.now, encode_event(event))
         run.loop.machine.handle(event)
     run.loop.state.check()
@@ -100,31 +106,82 @@ def _let_it_happen(run: FaultRun) -> None:
 
 def _events(run: FaultRun) -> Iterator[Event]:
     """Yield what the engine tells, and in between, in every second world, what people do."""
-    people = Random(f"people {run.seed}") if run.seed % 2 else None
+    people = run.people if run.seed % 2 else None
     for _ in range(MOST_EVENTS):
         event = run.engine.next_event()
         if event is None:
             return
         yield event
         if people is not None:
-            yield from _people(run, people)
+            yield from people.speak()
             if _all_over(run):
                 return
     run.complaints.append(f"the run does not come to its end within {MOST_EVENTS} events")
 
 
-def _people(run: FaultRun, rng: Random) -> Iterator[Event]:
-    now, job = run.engine.now, rng.choice(run.world.arrivals).job.id
-    node = rng.randrange(len(run.world.cluster.nodes))
-    match rng.randrange(60):
-        case 0:
-            yield JobCancelled(now, job)
-        case 1:
-            yield PriorityChanged(now, job, float(rng.randint(1, 8)))
-        case 2:
-            yield NodeDrained(now, node)
-        case 3 | 4 | 5:
-            yield NodeResumed(now, node)
+class People:
+    """What operators and users say: numbered as they say it, doubled, and overtaken by what they say later."""
+
+    def __init__(self, run: FaultRun) -> None:
+        self.run, self.rng = run, Random(f"people {run.seed}")
+        self.number = 0
+        self.late: list[Event] = []
+        self.said: list[Event] = []
+
+    def speak(self) -> Iterator[Event]:
+        """Yield what is heard of them now."""
+        event = self._say()
+        if event is not None:
+            self.said.append(event)
+            if self.rng.random() < 0.3:
+                self.late.append(event)
+            else:
+                yield event
+                if self.rng.random() < 0.2:
+                    yield event
+        if self.late and self.rng.random() < 0.1:
+            yield self.late.pop(self.rng.randrange(len(self.late)))
+
+    def _say(self) -> Event | None:
+        rng, now, world = self.rng, self.run.engine.now, self.run.world
+        job, node = rng.choice(world.arrivals).job.id, rng.randrange(len(world.cluster.nodes))
+        self.number += 1
+        gpu, everywhere = (rng.randrange(world.cluster.gpu_count),), tuple(range(world.cluster.gpu_count))
+        choices: list[tuple[int, Event | None]] = [
+            (69, None),
+            (1, JobCancelled(now, job)),
+            (1, PriorityChanged(now, job, float(rng.randint(1, 8)), self.number)),
+            (1, NodeDrained(now, node, self.number)),
+            (3, NodeResumed(now, node, self.number)),
+            (1, GpusDrained(now, gpu, self.number)),
+            (3, GpusResumed(now, everywhere, self.number)),
+            (1, self._forecast(now)),
+        ]
+        return rng.choices([event for _, event in choices], [weight for weight, _ in choices])[0]
+
+    def _forecast(self, now: int) -> Event:
+        steps = self.rng.randint(1, 30)
+        low = tuple(float(self.rng.randint(0, 1)) for _ in range(steps))
+        high = tuple(each + self.rng.randint(0, 1) for each in low)
+        name, begin = self.rng.choice(("chat", "search")), now - now % 600
+        return ForecastUpdated(now, name, self.number, begin, 600, (0.5, 0.99), (low, high), now + 3_600)
+
+    def drained(self) -> list[int]:
+        """Return the GPUs that are drained, by what was said last of each."""
+        last = dict.fromkeys(range(self.run.world.cluster.gpu_count), False)
+        offsets = self.run.world.cluster.node_offsets
+        for event in self.said:
+            if isinstance(event, NodeDrained | NodeResumed):
+                for gpu in range(offsets[event.node], offsets[event.node + 1]):
+                    last[gpu] = isinstance(event, NodeDrained)
+            elif isinstance(event, GpusDrained | GpusResumed):
+                for gpu in event.gpus:
+                    last[gpu] = isinstance(event, GpusDrained)
+        return [gpu for gpu, drained in last.items() if drained]
+
+    def priorities(self) -> dict[str, float]:
+        """Return the priority that was said last of each job that anything was said of."""
+        return {event.job_id: event.priority for event in self.said if isinstance(event, PriorityChanged)}
 
 
 def _all_over(run: FaultRun) -> bool:
@@ -136,7 +193,8 @@ def _judge(run: FaultRun, facts: Facts) -> None:
     promises = Promises(facts)
     run.complaints += promises.read_all(run.story)
     run.complaints += [f"job {job!r} is lost" for job in facts.asked.keys() - promises.closed]
-    run.complaints += [alarm.text for alarm in run.engine.alarms if "s are allowed" not in alarm.text]
+    expected = ("s are allowed", "seconds ahead of all that was heard before")
+    run.complaints += [each.text for each in run.engine.alarms if not any(text in each.text for text in expected)]
     run.complaints += _books(run, facts)
     run.complaints += _beliefs(run)
 
@@ -176,6 +234,14 @@ def _beliefs(run: FaultRun) -> Iterator[str]:
     believed = {gpu: f"service {service.request.id}" for service in state.services for gpu in service.replicas}
     if believed != truth:
         yield f"the loop believes {believed}, and the engine has {truth}"
+    if (drained := [gpu for gpu in range(len(state.drained)) if state.drained[gpu]]) != run.people.drained():
+        yield f"the loop believes GPUs {drained} drained, and people said {run.people.drained()}"
+    priorities = {job.request.id: job.priority for job in state.jobs}
+    for job_id, priority in run.people.priorities().items():
+        if priorities.get(job_id) != priority:
+            yield f"job {job_id!r} has priority {priorities.get(job_id)}, and people said {priority}"
+    if state.now > run.engine.now + run.world.faults.clock_jump_seconds:
+        yield f"the loop believes that it is second {state.now}, and it is {run.engine.now}"
     lost = [gpu for gpu in range(len(state.lost)) if state.lost[gpu]]
     if lost != run.engine.lost_gpus():
         yield f"the loop believes GPUs {lost} lost, and the engine {run.engine.lost_gpus()}"

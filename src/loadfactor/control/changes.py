@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loadfactor.control.records import JobRecord
+from loadfactor.control.records import JobRecord, ServiceRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,15 @@ class DemandIsKnown:
 
 
 @dataclass(frozen=True, slots=True)
+class ForecastIsGiven:
+    """A forecast for a service came from outside; its record has it."""
+
+    service: ServiceRecord
+
+
+@dataclass(frozen=True, slots=True)
 class GridChanged:
     """GPUs are free, lost or back."""
 
 
-Change = JobWaits | JobLeftQueue | JobIsOver | DemandIsKnown | GridChanged
+Change = JobWaits | JobLeftQueue | JobIsOver | DemandIsKnown | ForecastIsGiven | GridChanged

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from loadfactor.control.changes import Change
 from loadfactor.control.state import ClusterState
@@ -11,10 +11,15 @@ from loadfactor.control.state import ClusterState
 
 @dataclass(frozen=True, slots=True)
 class JobStart:
-    """Start the job of a row on the block that begins at a GPU."""
+    """Start the job of a row on the block that begins at a GPU; without `size`, on the largest that the job may get."""
 
     row: int
     first_gpu: int
+    size: int | None = None
+
+    def block(self, state: ClusterState) -> range:
+        """Return the GPUs of the block."""
+        return range(self.first_gpu, self.first_gpu + (state.jobs[self.row].size if self.size is None else self.size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,4 +56,14 @@ class Planner(Protocol):
 
     def decide(self, state: ClusterState, now: int) -> Decision:
         """Return what to start, give and take at the second `now`."""
+        ...  # pragma: no cover
+
+
+@runtime_checkable
+class TimedPlanner(Protocol):
+    """A planner that says how long a decision of it may search by the clock."""
+
+    @property
+    def search_seconds(self) -> float:
+        """Return the longest search of a decision, in seconds."""
         ...  # pragma: no cover

@@ -61,16 +61,41 @@ class StartRefused(HappenedEvent, frozen=True):
 
 
 class PriorityChanged(HappenedEvent, frozen=True):
-    """A job has another priority; one that holds its block has it when it waits again."""
+    """A job has another priority; one that holds its block has it when it waits again.
+
+    Of two such events about a job the one with the higher `number` is newer, whatever the clock said.
+    """
 
     job_id: str
     priority: float
+    number: int
 
 
 class DemandMeasured(HappenedEvent, frozen=True):
-    """The GPUs that services needed during the step that ended at `at`, by service; the latest `at` counts."""
+    """The GPUs that services needed during the step that ended at `at`, by service.
+
+    Of two measurements the one with the higher `number` is newer; of equal numbers the one with the later `at`.
+    """
 
     demand: dict[str, int]
+    number: int = 0
+
+
+class ForecastUpdated(HappenedEvent, frozen=True):
+    """Somebody who knows more says what a service will need.
+
+    `demand[i][t]` GPUs are not exceeded in [`begin` + t * `step_seconds`, `begin` + (t + 1) * `step_seconds`) with
+    probability `quantiles[i]`; quantiles ascend. Planners prefer it to their own forecast until second `fresh_until`.
+    Of two forecasts for a service the one with the higher `number` is newer.
+    """
+
+    service_id: str
+    number: int
+    begin: int
+    step_seconds: int
+    quantiles: tuple[float, ...]
+    demand: tuple[tuple[float, ...], ...]
+    fresh_until: int
 
 
 class ReplicaReady(HappenedEvent, frozen=True):
@@ -107,16 +132,35 @@ class GpusBack(HappenedEvent, frozen=True):
     number: int
 
 
+class GpusDrained(HappenedEvent, frozen=True):
+    """GPUs take nothing new; what runs there goes on.
+
+    Of two events that drain GPUs or nodes, or resume them, the one with the higher `number` is newer for each GPU.
+    """
+
+    gpus: tuple[int, ...]
+    number: int
+
+
+class GpusResumed(HappenedEvent, frozen=True):
+    """Drained GPUs take work again; `number` as in `GpusDrained`."""
+
+    gpus: tuple[int, ...]
+    number: int
+
+
 class NodeDrained(HappenedEvent, frozen=True):
-    """A node takes nothing new; what runs on it goes on."""
+    """A node takes nothing new; what runs on it goes on. `number` as in `GpusDrained`."""
 
     node: int
+    number: int
 
 
 class NodeResumed(HappenedEvent, frozen=True):
-    """A drained node takes work again."""
+    """A drained node takes work again; `number` as in `GpusDrained`."""
 
     node: int
+    number: int
 
 
 class TimerFired(HappenedEvent, frozen=True):
@@ -132,10 +176,13 @@ Event = (
     | StartRefused
     | PriorityChanged
     | DemandMeasured
+    | ForecastUpdated
     | ReplicaReady
     | ReplicaStopped
     | GpusLost
     | GpusBack
+    | GpusDrained
+    | GpusResumed
     | NodeDrained
     | NodeResumed
     | TimerFired

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from loadfactor.control.changes import Change
-from loadfactor.control.decision import Decision, Planner
+from loadfactor.control.decision import Decision, Planner, TimedPlanner
 from loadfactor.control.effects import Effect
 from loadfactor.control.events import Event
 from loadfactor.control.machine import RETRY_SECONDS, Machine
 from loadfactor.control.referee import Referee
 from loadfactor.control.state import ClusterState
+from loadfactor.errors import InputError
 
 DEFAULT_DEADLINE_SECONDS = 2.0
-"""How long a decision may take before the safe planner's is used instead."""
+"""How long a decision may take, beside a search of stated length, before the safe planner's is used instead."""
 
 
 @dataclass
@@ -31,7 +32,10 @@ class ControlLoop:
 
     `clock` measures how long a decision takes, and nothing else; all that is decided depends on events alone. `safe`
     answers where `planner` is late, raises or decides what is illegal; an alarm says so, and while jobs wait a timer
-    asks `planner` again, even if nothing else happens.
+    asks `planner` again, even if nothing else happens. Without `deadline_seconds` a decision may take
+    `DEFAULT_DEADLINE_SECONDS` more than the planner says that it searches.
+
+    Raises `InputError` where the planner searches longer than `deadline_seconds` allows.
     """
 
     def __init__(
@@ -40,13 +44,13 @@ class ControlLoop:
         planner: Planner,
         safe: Planner,
         clock: Callable[[], float],
-        deadline_seconds: float = DEFAULT_DEADLINE_SECONDS,
+        deadline_seconds: float | None = None,
     ) -> None:
         self.state = state
         self.machine = Machine(state)
         self.referee = Referee(state)
         self.planner, self.safe = planner, safe
-        self.clock, self.deadline_seconds = clock, deadline_seconds
+        self.clock, self.deadline_seconds = clock, _deadline(planner, deadline_seconds)
         self.record = LoopRecord()
         self._asked_again_at = state.now
 
@@ -112,6 +116,21 @@ class ControlLoop:
         except Exception as error:  # noqa: BLE001
             return Decision(), _told(error)
         return (Decision(), "is illegal: " + "; ".join(faults)) if faults else (decision, "")
+
+
+def _deadline(planner: Planner, wanted_seconds: float | None) -> float:
+    search_seconds = planner.search_seconds if isinstance(planner, TimedPlanner) else 0.0
+    if wanted_seconds is None:
+        return DEFAULT_DEADLINE_SECONDS + search_seconds
+    if wanted_seconds <= search_seconds:
+        fact = (
+            f"{wanted_seconds:g} s are allowed for a decision, and {planner.name!r} searches for {search_seconds:g} s"
+        )
+        remedy = (
+            f"allow at least {search_seconds + DEFAULT_DEADLINE_SECONDS:g} s, or let it search less (exact_seconds)"
+        )
+        raise InputError.of("deadline_seconds", fact, remedy)
+    return wanted_seconds
 
 
 def _told(error: Exception) -> str:

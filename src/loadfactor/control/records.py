@@ -20,7 +20,7 @@ class JobPhase(StrEnum):
     STARTING = "starting"  # holds its block; the engine was told to start it and has not said that it runs
     RUNNING = "running"  # holds its block; the engine said that it runs
     OVER = "over"  # holds no GPU and never will again; has an outcome
-    TOO_LARGE = "too_large"  # no block of the cluster holds it; kept to be told about
+    TOO_LARGE = "too_large"  # no block of GPUs that meet its needs holds it; kept to be told about
 
 
 HOLDING = frozenset({JobPhase.STARTING, JobPhase.RUNNING})
@@ -29,9 +29,11 @@ HOLDING = frozenset({JobPhase.STARTING, JobPhase.RUNNING})
 class JobRecord(Struct):
     """A job and what became of it. Times are in seconds; `NEVER` where there is none yet.
 
-    `size` is the block's, at least `request.gpus`. `attempt` counts the starts that were asked for; what an engine says
+    `sizes` are those that its block may have, ascending; `size` is its block's, and the largest one while it waits.
+    `attempt` counts the starts that were asked for; what an engine says
     of another attempt is old news. `given_at` is when the block was given to the present attempt, and `first_given_at`
     when one was given for the first time. After a refused start the job is not tried before `retry_at`.
+    `priority_number` is that of the event that changed the priority last.
     """
 
     row: int
@@ -50,6 +52,8 @@ class JobRecord(Struct):
     losses: int = 0
     outcome: Outcome | None = None
     cancelled: bool = False
+    sizes: tuple[int, ...] = ()
+    priority_number: int = 0
 
 
 class ReplicaPhase(StrEnum):
@@ -68,8 +72,23 @@ class Replica(Struct):
     phase: ReplicaPhase = ReplicaPhase.STARTING
 
 
+class GivenForecast(Struct, frozen=True):
+    """A forecast from outside; see `loadfactor.control.events.ForecastUpdated`."""
+
+    number: int
+    begin: int
+    step_seconds: int
+    quantiles: tuple[float, ...]
+    demand: tuple[tuple[float, ...], ...]
+    fresh_until: int
+
+
 class ServiceRecord(Struct):
-    """A service, its replicas by GPU, the demand measured at `measured_at`, and the swaps of the step at `step_at`."""
+    """A service, its replicas by GPU, and what is known of its demand.
+
+    `demand` was measured at `measured_at` and is the measurement `measured_number`; `forecast` is the newest one given
+    from outside. `swaps` are those of the step at `step_at`.
+    """
 
     row: int
     request: ServiceRequest
@@ -79,6 +98,8 @@ class ServiceRecord(Struct):
     attempts: int = 0
     step_at: int = NEVER
     swaps: int = 0
+    measured_number: int = NEVER
+    forecast: GivenForecast | None = None
 
     def held(self) -> int:
         """Return the replicas that serve or will serve."""

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from loadfactor.control.blocks import BlockSizes, Mask
 from loadfactor.control.records import (
     HOLDING,
     NEVER,
@@ -19,13 +20,12 @@ from loadfactor.control.records import (
     ReplicaPhase,
     ServiceRecord,
 )
-from loadfactor.control.requests import BlockSizes, JobRequest, ServiceRequest
+from loadfactor.control.requests import JobRequest, ServiceRequest
 from loadfactor.errors import LoadfactorError
 from loadfactor.model import Cluster
 
 FREE = -1
 Owners = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 class BrokenStateError(LoadfactorError):
@@ -41,10 +41,12 @@ class ClusterState:
     """Who holds which GPU, who waits, and what is out of use.
 
     `owner` (N,) is the row of the job that holds a GPU, `FREE`, or `owner_of_service`; `lost` (N,) marks GPUs that
-    failed and `drained` (N,) those of drained nodes, which go on with what they have and take nothing new. `stopping`
-    (N,) marks GPUs whose replica is on its way out, and `told` (N,) is the number of the newest event about the
-    presence of each GPU. `cancelled_unseen` are the ids of jobs that were taken back before they were submitted.
-    `first_of_node` (nodes + 1,) is the first GPU of every node, and N.
+    failed and `drained` (N,) those that go on with what they have and take nothing new. `stopping` (N,) marks GPUs
+    whose replica is on its way out. `told` and `drain_told` (N,) are the numbers of the newest event about the presence
+    and about the drain of each GPU. `cancelled_unseen` are the ids of jobs that were taken back before they were
+    submitted, `priorities_unseen` their priorities and those events' numbers where one was changed before.
+    `first_of_node` (nodes + 1,) is the first GPU of every node, and N. `commands` counts what was wanted. `doubted_at`
+    is the stamp of the last event, where it was dated too far ahead to be believed.
     """
 
     def __init__(self, cluster: Cluster, services: Iterable[ServiceRequest], step_seconds: int, now: int = 0) -> None:
@@ -63,16 +65,20 @@ class ClusterState:
         self.drained: Mask = np.zeros(cluster.gpu_count, dtype=np.bool_)
         self.stopping: Mask = np.zeros(cluster.gpu_count, dtype=np.bool_)
         self.told = np.zeros(cluster.gpu_count, dtype=np.int64)
-        self.effects = 0
+        self.drain_told = np.zeros(cluster.gpu_count, dtype=np.int64)
+        self.priorities_unseen: dict[str, tuple[float, int]] = {}
+        self.commands = 0
+        self.doubted_at = NEVER
         self.waiting = 0
 
     # Jobs
 
     def add(self, request: JobRequest, at: int) -> JobRecord:
         """Add a job that was submitted at `at`; it waits, or is too large for the cluster."""
-        size = self.block_sizes.smallest(request.gpus)
-        record = JobRecord(len(self.jobs), request, size or request.gpus, at, request.priority)
-        if size is None:
+        sizes = self.block_sizes.of(request)
+        largest = sizes[-1] if sizes else request.gpus
+        record = JobRecord(len(self.jobs), request, largest, at, request.priority, sizes=sizes)
+        if not sizes:
             record.phase = JobPhase.TOO_LARGE
         else:
             self.waiting += 1
@@ -80,9 +86,10 @@ class ClusterState:
         self.row_of_job[request.id] = record.row
         return record
 
-    def give_block(self, job: JobRecord, first_gpu: int, now: int) -> None:
-        """Give a waiting job its block: WAITING -> STARTING."""
+    def give_block(self, job: JobRecord, first_gpu: int, now: int, size: int | None = None) -> None:
+        """Give a waiting job its block, the largest that it may get unless `size` is another: WAITING -> STARTING."""
         self._expect(job, JobPhase.WAITING)
+        job.size = job.size if size is None else size
         self.owner[first_gpu : first_gpu + job.size] = job.row
         job.phase, job.first_gpu, job.given_at, job.started_at = JobPhase.STARTING, first_gpu, now, NEVER
         job.attempt += 1
@@ -109,6 +116,7 @@ class ClusterState:
             self._expect(job, JobPhase.RUNNING)
         self._free_block(job)
         job.phase, job.given_at, job.started_at = JobPhase.WAITING, NEVER, NEVER
+        job.size = job.sizes[-1]
         self.waiting += 1
 
     def _free_block(self, job: JobRecord) -> None:
@@ -178,6 +186,7 @@ class ClusterState:
         waiting, stopping = 0, set(np.flatnonzero(self.stopping).tolist())
         for job in self.jobs:
             waiting += job.phase is JobPhase.WAITING
+            self._check_size(job)
             if (job.phase in HOLDING) != (job.first_gpu != NOWHERE):
                 raise BrokenStateError(f"job {job.request.id!r} is {job.phase} with first GPU {job.first_gpu}")
             if job.phase in HOLDING:
@@ -201,22 +210,29 @@ class ClusterState:
         return {
             "now": self.now,
             "step_seconds": self.step_seconds,
-            "effects": self.effects,
+            "doubted_at": self.doubted_at,
+            "commands": self.commands,
             "cancelled_unseen": sorted(self.cancelled_unseen),
+            "priorities_unseen": {name: list(each) for name, each in sorted(self.priorities_unseen.items())},
             "cluster": self.cluster.model_dump(mode="json", by_alias=True, exclude_defaults=True),
             "jobs": msgspec.to_builtins(self.jobs),
             "services": msgspec.to_builtins(self.services, str_keys=True),
             "lost": np.flatnonzero(self.lost).tolist(),
             "drained": np.flatnonzero(self.drained).tolist(),
             "told": self.told.tolist(),
+            "drain_told": self.drain_told.tolist(),
         }
 
     @classmethod
     def restore(cls, document: dict[str, Any]) -> ClusterState:
         """Return the state that `to_document` described, its invariants checked."""
         state = cls(Cluster.model_validate(document["cluster"]), (), document["step_seconds"], document["now"])
-        state.effects = document["effects"]
+        state.doubted_at = document["doubted_at"]
+        state.commands = document["commands"]
         state.cancelled_unseen = set(document["cancelled_unseen"])
+        state.priorities_unseen = {
+            name: (float(worth), n) for name, (worth, n) in document["priorities_unseen"].items()
+        }
         state.jobs = msgspec.convert(document["jobs"], list[JobRecord])
         state.row_of_job = {job.request.id: job.row for job in state.jobs}
         state.services = msgspec.convert(document["services"], list[ServiceRecord], strict=False)
@@ -224,6 +240,7 @@ class ClusterState:
         state.lost[document["lost"]] = True
         state.drained[document["drained"]] = True
         state.told[:] = document["told"]
+        state.drain_told[:] = document["drain_told"]
         for job in state.jobs:
             state.waiting += job.phase is JobPhase.WAITING
             if job.phase in HOLDING:
@@ -234,6 +251,12 @@ class ClusterState:
             state.stopping[leaving] = True
         state.check()
         return state
+
+    @staticmethod
+    def _check_size(job: JobRecord) -> None:
+        allowed = job.sizes if job.phase in HOLDING else job.sizes[-1:]
+        if job.phase in HOLDING | {JobPhase.WAITING} and job.size not in allowed:
+            raise BrokenStateError(f"job {job.request.id!r} is {job.phase} with {job.size} GPUs of {job.sizes}")
 
     @staticmethod
     def _claim(owner: Owners, gpus: slice | Owners, mark: int, name: str) -> None:

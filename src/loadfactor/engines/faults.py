@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from random import Random
 
 from loadfactor.model import Cluster
-from loadfactor.units import SECONDS_PER_HOUR
+from loadfactor.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
+
+WILD_DAYS = (365, 3650)
+"""How many days ahead a wild stamp is, at least and less than."""
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,7 @@ class FaultRates:
     `node_losses_per_hour` is for the whole cluster; a lost node is back after up to `repair_seconds`. Messages are late
     by up to `delay_seconds` with probability `late`, and come twice with probability `doubled`. A start is refused with
     probability `refused`. `clock_jump_seconds` is the most by which the clock that stamps events is wrong for a while.
+    A measurement of demand is dated years ahead with probability `wild_stamp`.
     """
 
     node_losses_per_hour: float = 0.0
@@ -25,6 +29,7 @@ class FaultRates:
     doubled: float = 0.0
     refused: float = 0.0
     clock_jump_seconds: int = 0
+    wild_stamp: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,7 @@ class Faults:
         self._messages = Random(f"messages {seed}")  # noqa: S311
         self._starts = Random(f"starts {seed}")  # noqa: S311
         self._clock = Random()  # noqa: S311
+        self._stamps = Random(f"stamps {seed}")  # noqa: S311
 
     def losses(self, cluster: Cluster, begin: int, end: int) -> list[NodeLoss]:
         """Return the failures in [begin, end), by time: a whole node in half of them, one GPU otherwise."""
@@ -86,3 +92,9 @@ class Faults:
         self._clock.seed(f"clock {self.seed} {at // SECONDS_PER_HOUR}")
         wrong = self._clock.random() < 0.125
         return max(0, at + self._clock.randint(-most, most)) if wrong else at
+
+    def stamp_of_measurement(self, at: int) -> int:
+        """Return the time that a measurement made at second `at` bears."""
+        if self.rates.wild_stamp and self._stamps.random() < self.rates.wild_stamp:
+            return at + SECONDS_PER_DAY * self._stamps.randrange(*WILD_DAYS)
+        return self.stamp(at)

@@ -131,6 +131,12 @@ class DemandMeter:
         began = self._since if self._short_since is None else self._short_since
         return max(self.longest_shortfall_seconds, at - began)
 
+    def forget_shortfalls(self, at: int) -> None:
+        """Let the longest shortfall be that from second `at` on; one that lasts begins there."""
+        self.turn(at)
+        self.longest_shortfall_seconds = 0
+        self._short_since = None
+
     def _watch(self, at: int) -> None:
         """Note whether demand was missed since the last turn: what lasts no second neither begins nor ends anything."""
         if self.demand <= self.serving:

@@ -50,7 +50,7 @@ class _RunningJob:
 class JobLog:
     """What really happened to a job: seconds that it held its blocks, lost attempts, and its end.
 
-    `destroyed_gpu_seconds` is the work that was lost with them, in GPUs asked for.
+    `destroyed_gpu_seconds` is the work that was lost with them, in GPUs used. `size` is that of its last block.
     """
 
     starts: int = 0
@@ -59,6 +59,7 @@ class JobLog:
     destroyed_gpu_seconds: int = 0
     ended_at: int | None = None
     outcome: Outcome | None = None
+    size: int = 0
 
 
 class SimulatedEngine:
@@ -78,12 +79,11 @@ class SimulatedEngine:
         self.open_jobs = len(world.arrivals)
         last = world.begin + world.last_step() * world.step_seconds
         self._end = last if world.end is None else world.end
-        self._run_seconds = {arrival.job.id: arrival.run_seconds for arrival in world.arrivals}
-        self._asked = {arrival.job.id: arrival.job.gpus for arrival in world.arrivals}
+        self._arrivals = {arrival.job.id: arrival for arrival in world.arrivals}
         self._start_seconds = {service.id: service.start_seconds for service in world.services}
         self._faults = Faults(world.faults, world.seed)
         self._heap: list[tuple[int, int, Callable[..., None] | None, Any]] = []
-        self._sent = self._numbered = 0
+        self._sent = self._numbered = self._steps = 0
         self._inbox: deque[Event] = deque()
         self._jobs: dict[str, _RunningJob] = {}
         self._replicas: dict[tuple[str, int], int] = {}
@@ -91,7 +91,7 @@ class SimulatedEngine:
         self._ready: set[tuple[str, int]] = set()
         self._lost: Counter[int] = Counter()
         self._late_news = 0
-        self._carried_out: set[int] = set()
+        self._carried_out: set[str] = set()
         self._watcher: Callable[[int], None] | None = None
         self._carriers: dict[type[Effect], Callable[[Any], None]] = {
             StartJob: self._start_job,
@@ -128,9 +128,10 @@ class SimulatedEngine:
 
     def carry_out(self, effect: Effect) -> None:
         """Do what an effect says, once."""
-        if effect.number in self._carried_out:
+        identity = effect.identity
+        if identity in self._carried_out:
             return
-        self._carried_out.add(effect.number)
+        self._carried_out.add(identity)
         self._carriers[type(effect)](effect)
 
     def watch(self, watcher: Callable[[int], None]) -> None:
@@ -185,21 +186,23 @@ class SimulatedEngine:
 
     def _step(self) -> None:
         measured = {name: meter.demand for name, meter in self.meters.items()}
+        self._steps += 1
         for name, meter in self.meters.items():
             meter.turn(self.now, demand=self.world.demand_at(name, self.now))
-        self._tell(DemandMeasured(self._faults.stamp(self.now), measured))
+        self._tell(DemandMeasured(self._faults.stamp_of_measurement(self.now), measured, self._steps))
         self._schedule(self.now + self.world.step_seconds, self._step)
 
     def _run_job(self, job_id: str, attempt: int) -> None:
         job = self._jobs.get(job_id)
         if job is None or job.attempt != attempt:
             return
-        working = job.first_gpu + self._asked[job_id]
+        arrival = self._arrivals[job_id]
+        working = job.first_gpu + arrival.job.used_on(job.size)
         self.ledger.turn(job.first_gpu, working, Use.JOB_WORKING, self.now)
         if working < job.first_gpu + job.size:
             self.ledger.turn(working, job.first_gpu + job.size, Use.PADDING, self.now)
         self._tell(JobStarted(self._faults.stamp(self.now), job_id, attempt))
-        self._schedule(self.now + self._run_seconds[job_id], self._end_job, job_id, attempt, "finished")
+        self._schedule(self.now + arrival.run_seconds_on(job.size), self._end_job, job_id, attempt, "finished")
 
     def _end_job(self, job_id: str, attempt: int, outcome: Outcome) -> None:
         job = self._jobs.get(job_id)
@@ -238,7 +241,7 @@ class SimulatedEngine:
             worked = max(0, self.now - job.given_at - self.world.job_start_seconds)
             self._release(name, job)
             self.logs[name].losses += 1
-            self.logs[name].destroyed_gpu_seconds += worked * self._asked[name]
+            self.logs[name].destroyed_gpu_seconds += worked * self._arrivals[name].job.used_on(job.size)
             self._tell(JobLost(self._faults.stamp(self.now), name, job.attempt))
         for service_id, gpu in [key for key in self._replicas if key[1] in gpus]:
             self._stop_serving(service_id, gpu)
@@ -275,7 +278,7 @@ class SimulatedEngine:
             self._tell(StartRefused(self._faults.stamp(self.now), effect.job_id, effect.attempt, reason))
             return
         self._jobs[effect.job_id] = _RunningJob(effect.attempt, effect.first_gpu, effect.size, self.now)
-        log.starts += 1
+        log.starts, log.size = log.starts + 1, effect.size
         self.ledger.turn(block.start, block.stop, Use.JOB_STARTING, self.now)
         self._schedule(self.now + self.world.job_start_seconds, self._run_job, effect.job_id, effect.attempt)
 

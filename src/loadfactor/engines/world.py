@@ -18,11 +18,22 @@ DRAIN_DAYS = 60
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A job, the second at which it is submitted, and how long it really runs."""
+    """A job, the second at which it is submitted, and how long it really runs on the fewest GPUs that it can use."""
 
     at: int
     job: JobRequest
     run_seconds: int
+
+    @property
+    def gpu_seconds(self) -> int:
+        """The work of the job, in GPU-seconds."""
+        return self.job.gpus * self.run_seconds
+
+    def run_seconds_on(self, size: int) -> int:
+        """Return how long the job really runs on a block: ceil(work / GPUs used) where its work is divided (R2)."""
+        if self.job.work_gpu_seconds is None:
+            return self.run_seconds
+        return -(-self.gpu_seconds // self.job.used_on(size))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Protocol, Self
 
 from pydantic import Field, field_validator, model_serializer, model_validator
 
@@ -106,7 +106,21 @@ class Service(Noun):
         return None if value is None else distinct_gpus(value)
 
 
-def suits(workload: Job | Service, node: Node) -> bool:
+class NeedsGpus(Protocol):
+    """Whatever needs GPUs of certain types or with a certain memory."""
+
+    @property
+    def gpu_types(self) -> tuple[str, ...] | None:
+        """Return the types that will do; None for any."""
+        ...  # pragma: no cover
+
+    @property
+    def gpu_memory_gib(self) -> float | None:
+        """Return the memory that a GPU must have; None for any."""
+        ...  # pragma: no cover
+
+
+def suits(workload: NeedsGpus, node: Node) -> bool:
     """Return whether the GPUs of `node` meet the type and memory needs of `workload`.
 
     A node that does not state its type or memory meets no need for one: nobody can promise that it does.

@@ -52,6 +52,10 @@ class Catalogue:
             self._groups[key] = [self._add(pool, piece) for pool, piece in pieces]
         return self._groups[key]
 
+    def block_groups(self) -> list[Group]:
+        """Return the groups of all blocks that were asked for; the GPUs of services are none."""
+        return [group for (_, size), groups in self._groups.items() if size for group in groups]
+
     def gpus(self, service: Service) -> tuple[int, int]:
         """Return (low, high) of the GPUs that suit the service, the highest first."""
         key = (need_of(service), 0)

@@ -99,7 +99,7 @@ class _Jobs:
 def bound_objective(world: World, settings: BoundSettings | None = None) -> Bound:
     """Return the bound on the objective of any policy in `world`.
 
-    Raises `InputError` where a price step is no multiple of the world's step.
+    Raises `InputError` where a price step is no multiple of the world's step, and where jobs are moldable.
     """
     return _bound(world, settings or BoundSettings(), priced=True)
 
@@ -129,8 +129,9 @@ def bound_utilization(world: World, until: int) -> UtilizationBound:
     Whatever τ is: until τ no more work is done than a cluster without limits would have done, in which every job
     begins as it comes; behind τ, no more than the GPUs can do. The least over all τ counts (Lindley 1952, for the work
     in a queue); the sum is piecewise linear in τ, so its bends suffice. All sums are of whole GPU-seconds, and exact.
-    Raises `InputError` where `until` is not after the beginning.
+    Raises `InputError` where `until` is not after the beginning, and where jobs are moldable.
     """
+    _refuse_moldable(world)
     span = until - world.begin
     if span <= 0:
         fact = f"{until} is not after the beginning of the world, {world.begin}"
@@ -158,7 +159,15 @@ def _grown(points: Ints, at: Ints, steeper: Ints) -> Ints:
     return np.concatenate(([0], np.cumsum(np.cumsum(slope[:-1])[:-1] * np.diff(points))))
 
 
+def _refuse_moldable(world: World) -> None:
+    count = sum(arrival.job.most > arrival.job.gpus for arrival in world.arrivals)
+    if count:
+        remedy = "leave out --bound, or `moldable` of the recipe"
+        raise InputError.of("bound", f"{count} jobs are moldable, and bounds are proven for one size a job", remedy)
+
+
 def _bound(world: World, settings: BoundSettings, priced: bool) -> Bound:
+    _refuse_moldable(world)
     if settings.price_seconds % world.step_seconds:
         fact = f"{settings.price_seconds} is no multiple of the world's step of {world.step_seconds} seconds"
         raise InputError.of("price_seconds", fact, f"choose a multiple of {world.step_seconds}")

@@ -23,6 +23,7 @@ from loadfactor.replay.workload import (
     Ints,
     JobsRecipe,
     LeftOutJobs,
+    Moldable,
     arrivals_of,
     merged,
     rate_by_step,
@@ -79,7 +80,12 @@ class Scenario:
 
     def yardstick(self) -> Yardstick:
         """Return what the measures depend on beside the replay."""
-        return Yardstick(self.recipe.realtime_penalty, self.recipe.hourly_decay, self.recipe.starved_hours)
+        recipe = self.recipe
+        return Yardstick(recipe.realtime_penalty, recipe.hourly_decay, recipe.starved_hours)
+
+    def measured_from(self) -> int:
+        """Return the second from which on the replay is measured."""
+        return self.world.begin + round(self.recipe.warm_up_days * SECONDS_PER_DAY)
 
     def offered_load(self) -> float:
         """Return the GPU-hours asked for by jobs over those that the cluster has until the last arrival."""
@@ -126,7 +132,12 @@ def build_scenario(recipe: ReplayRecipe) -> Scenario:
         faults=recipe.faults.rates(),
         seed=recipe.seed,
     )
-    return Scenario(recipe, world, tuple(summary for _, summary in parts))
+    scenario = Scenario(recipe, world, tuple(summary for _, summary in parts))
+    if recipe.warm_up_days and scenario.measured_from() >= arrivals[-1].at:
+        days = (arrivals[-1].at - world.begin) / SECONDS_PER_DAY
+        fact = f"the last job comes after {days:.2f} days, and measures would begin after {recipe.warm_up_days:g}"
+        raise InputError.of("warm_up_days", fact, "warm up for less, or replay more days")
+    return scenario
 
 
 def _end(last_arrival: int, recipe: ReplayRecipe) -> int:
@@ -165,6 +176,9 @@ def _jobs_recipe(log: LogRecipe, recipe: ReplayRecipe) -> JobsRecipe:
         days=recipe.days,
         priorities=recipe.priorities,
         limit_factor=(recipe.limit_factor.least, recipe.limit_factor.most),
+        moldable=Moldable(recipe.moldable.share, recipe.moldable.down, recipe.moldable.up),
+        gpu_types=log.gpu_types,
+        gpu_memory_gib=log.gpu_memory_gib,
     )
 
 
@@ -174,7 +188,7 @@ def _summary(name: str, read: JobLog, arrivals: list[Arrival], left_out: LeftOut
 
 
 def _gpu_hours(arrival: Arrival) -> float:
-    return arrival.job.gpus * arrival.run_seconds / SECONDS_PER_HOUR
+    return arrival.gpu_seconds / SECONDS_PER_HOUR
 
 
 def _refuse_doubled(arrivals: list[Arrival]) -> None:
@@ -210,5 +224,11 @@ def _service(service: CurveRecipe, recipe: ReplayRecipe, curve: Ints) -> Service
     largest = int(np.abs(np.diff(curve, append=curve[:1])).max())
     start = recipe.replica_start_seconds if service.start_seconds is None else service.start_seconds
     return ServiceRequest(
-        service.id, service.priority, service.max_swap or max(1, 2 * largest), service.max_gpus, start
+        service.id,
+        service.priority,
+        service.max_swap or max(1, 2 * largest),
+        service.max_gpus,
+        start,
+        service.gpu_types,
+        service.gpu_memory_gib,
     )

@@ -1,8 +1,9 @@
 """The measures of one replay: what the GPUs did, what it was worth, how long jobs waited, what services lacked.
 
-GPUs and services are measured from the beginning to the last arrival, the same window for every policy: after it the
-queue only drains. Jobs are all measured, whenever they ended. Everything is computed from what really happened in the
-world, never from what the control loop believed; how long decisions took is kept apart, in `Timing`.
+GPUs and services are measured from the end of the warm-up to the last arrival, the same window for every policy: after
+it the queue only drains. All jobs that came since the warm-up are measured, whenever they ended. Everything is computed
+from what really happened in the world, never from what the control loop believed; how long decisions took is kept
+apart, in `Timing`.
 """
 
 from __future__ import annotations
@@ -170,7 +171,7 @@ def measure(policy: str, replayed: Replayed, yardstick: Yardstick | None = None)
     alarms = replayed.engine.alarms
     return Measures(
         policy=policy,
-        window_hours=(replayed.record.window.at - replayed.world.begin) / SECONDS_PER_HOUR,
+        window_hours=(replayed.record.window.at - replayed.record.measured_from) / SECONDS_PER_HOUR,
         utilization=_share(hours.jobs + hours.services, available),
         job_utilization=_share(hours.jobs, available),
         service_utilization=_share(hours.services, available),
@@ -206,23 +207,28 @@ def started_at(replayed: Replayed, arrival: Arrival) -> int | None:
     """Return the second at which the job got the block on which it finished, or has now; None if it waits."""
     log = replayed.engine.logs[arrival.job.id]
     if log.ended_at is not None and log.outcome == "finished":
-        return log.ended_at - arrival.run_seconds - replayed.world.job_start_seconds
+        return log.ended_at - arrival.run_seconds_on(log.size) - replayed.world.job_start_seconds
     row = replayed.state.row_of_job.get(arrival.job.id)
     if row is None or replayed.state.jobs[row].phase not in HOLDING:
         return None
     return replayed.state.jobs[row].given_at
 
 
+def measured_arrivals(replayed: Replayed) -> list[Arrival]:
+    """Return the arrivals since the warm-up."""
+    return [arrival for arrival in replayed.world.arrivals if arrival.at >= replayed.record.measured_from]
+
+
 def _waits(replayed: Replayed) -> tuple[dict[str, float], list[float]]:
     """Return the hours that each job waited, or has waited until now, and the bounded slowdowns."""
     waits: dict[str, float] = {}
     slowdowns = []
-    for arrival in replayed.world.arrivals:
+    for arrival in measured_arrivals(replayed):
         if arrival.at > replayed.engine.now or _is_too_large(replayed, arrival.job.id):
             continue
         start = started_at(replayed, arrival)
         waited = (replayed.engine.now if start is None else start) - arrival.at
-        run = arrival.run_seconds
+        run = arrival.run_seconds_on(replayed.engine.logs[arrival.job.id].size or arrival.job.gpus)
         waits[arrival.job.id] = waited / SECONDS_PER_HOUR
         slowdowns.append(max(1.0, (waited + run) / max(run, SLOWDOWN_FLOOR_SECONDS)))
     return waits, slowdowns
@@ -234,7 +240,7 @@ def _is_too_large(replayed: Replayed, job_id: str) -> bool:
 
 
 def _by_size(replayed: Replayed, waits: Mapping[str, float]) -> dict[str, Spread]:
-    asked = {arrival.job.id: arrival.job.gpus for arrival in replayed.world.arrivals}
+    asked = {arrival.job.id: arrival.job.gpus for arrival in measured_arrivals(replayed)}
     return {
         name: Spread.of([wait for job_id, wait in waits.items() if least <= asked[job_id] <= most])
         for name, (least, most) in SIZE_CLASSES.items()
@@ -261,11 +267,11 @@ def _gpu_hours(books: Books) -> GpuHours:
 def _value(replayed: Replayed, yardstick: Yardstick) -> float:
     """Return the worth of the finished jobs: priority x GPU-hours, less by the decay for every hour waited."""
     worths = []
-    for arrival in replayed.world.arrivals:
+    for arrival in measured_arrivals(replayed):
         if replayed.engine.logs[arrival.job.id].outcome == "finished":
             start = started_at(replayed, arrival)
             waited = 0.0 if start is None else (start - arrival.at) / SECONDS_PER_HOUR
-            gpu_hours = arrival.job.gpus * arrival.run_seconds / SECONDS_PER_HOUR
+            gpu_hours = arrival.gpu_seconds / SECONDS_PER_HOUR
             worths.append(arrival.job.priority * gpu_hours * yardstick.hourly_decay**waited)
     return fsum(worths)
 
@@ -279,9 +285,9 @@ def _penalty(replayed: Replayed, yardstick: Yardstick) -> float:
 
 
 def _counts(replayed: Replayed, waits: Mapping[str, float], yardstick: Yardstick) -> JobCounts:
-    logs = [replayed.engine.logs[arrival.job.id] for arrival in replayed.world.arrivals]
+    logs = [replayed.engine.logs[arrival.job.id] for arrival in measured_arrivals(replayed)]
     finished = sum(log.outcome == "finished" for log in logs)
-    too_large = sum(_is_too_large(replayed, arrival.job.id) for arrival in replayed.world.arrivals)
+    too_large = sum(_is_too_large(replayed, arrival.job.id) for arrival in measured_arrivals(replayed))
     return JobCounts(
         submitted=len(logs),
         finished=finished,

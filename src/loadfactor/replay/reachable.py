@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from loadfactor.engines import FaultRates, World
+from loadfactor.errors import InputError
 from loadfactor.replay.bound import BoundSettings, bound_objective, bound_utilization
 from loadfactor.replay.build import Scenario
 from loadfactor.replay.recorder import window_end
@@ -17,9 +18,13 @@ def bounds_of(scenario: Scenario) -> dict[str, float]:
     """Return bounds on objective, value and, in a world without faults, utilization, by the name of the measure.
 
     The penalty of a report counts demand in the window alone, so the bound on the objective is that of a world whose
-    services need nothing behind it; the one on the value is that of a world without services.
+    services need nothing behind it; the one on the value is that of a world without services. Raises `InputError` where
+    the recipe has a warm-up or moldable jobs.
     """
     world, recipe = scenario.world, scenario.recipe
+    if recipe.warm_up_days:
+        remedy = "leave out --bound, or `warm_up_days` of the recipe"
+        raise InputError.of("bound", "bounds are proven for a replay that is measured from its beginning", remedy)
     step = world.step_seconds
     settings = BoundSettings(
         penalty=recipe.realtime_penalty,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -12,9 +12,10 @@ from loadfactor.control.planners import WorthSettings
 from loadfactor.engines import FaultRates
 from loadfactor.engines.world import DRAIN_DAYS
 from loadfactor.errors import Fault, InputError
-from loadfactor.model import BlockSizes, Cluster, limits, read_document
-from loadfactor.model.base import Count, Noun, Priority, Text
+from loadfactor.model import BlockSizes, Cluster, limits, read_document, suits
+from loadfactor.model.base import Count, Memory, Noun, Priority, Text
 from loadfactor.model.faults import contradiction, contradictions, faults_of
+from loadfactor.model.workload import GpuTypes
 from loadfactor.replay.contestants import CONTESTANTS, Knowledge
 from loadfactor.replay.workload import DEFAULT_PRIORITIES, LONGEST_LIMIT, SHORTEST_LIMIT
 from loadfactor.sources import JobFormat
@@ -31,13 +32,18 @@ Factor = Annotated[float, Field(ge=1, le=1e6)]
 
 
 class LogRecipe(Noun):
-    """One log of jobs. Its jobs get `prefix` in front of their ids; its own `first_day` goes before the common one."""
+    """One log of jobs. Its jobs get `prefix` in front of their ids; its own `first_day` goes before the common one.
+
+    All of its jobs need GPUs of `gpu_types` and with `gpu_memory_gib`, where these are stated.
+    """
 
     file: Path
     preset: Text | None = None
     format: JobFormat
     prefix: str = Field(default="", max_length=50)
     first_day: Days | None = None
+    gpu_types: GpuTypes | None = None
+    gpu_memory_gib: Memory | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -72,6 +78,8 @@ class CurveRecipe(Noun):
     start_seconds: Seconds | None = None
     max_swap: Annotated[Count, Field(ge=1)] | None = None
     max_gpus: Count | None = None
+    gpu_types: GpuTypes | None = None
+    gpu_memory_gib: Memory | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -92,6 +100,18 @@ class LimitFactor(Noun):
         return self
 
 
+class MoldableRecipe(Noun):
+    """Which jobs are moldable, since logs have none: a `share` of them, drawn.
+
+    One that asked for g GPUs can use any number from g / `down` (at least 1) to g * `up`, and does the work that it did
+    on whatever it gets.
+    """
+
+    share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    down: Annotated[int, Field(strict=True, ge=1, le=1024)] = 2
+    up: Annotated[int, Field(strict=True, ge=1, le=1024)] = 2
+
+
 class FaultRecipe(Noun):
     """How often things go wrong in the virtual world; see `loadfactor.engines.FaultRates`."""
 
@@ -102,6 +122,7 @@ class FaultRecipe(Noun):
     doubled: Probability = 0.0
     refused: Probability = 0.0
     clock_jump_seconds: Seconds = 0
+    wild_stamp: Probability = 0.0
 
     def rates(self) -> FaultRates:
         """Return the rates that an engine understands."""
@@ -170,9 +191,11 @@ class ReplayRecipe(Noun):
 
     `load` lets the jobs come so many times as fast as they did; `sample` keeps a share of them; `first_day` and `days`
     cut the logs. `peak_share` is the share of the cluster that all services together take at their common peak.
-    `starved_hours` is the wait from which on a job counts as starved. A replay ends with its last job, at the latest
-    `drain_days` after the last arrival: a policy may starve a job for ever. `iterations` are those of the search of
-    `fast`, after its constructive decoder; `fast+full` lets `full` plan every `exact_minutes` for `exact_seconds`.
+    Measures begin after `warm_up_days`, when forecasts and run times that are learnt have seen something; jobs that
+    came before are not measured. `starved_hours` is the wait from which on a job counts as starved. A replay ends with
+    its last job, at the latest `drain_days` after the last arrival: a policy may starve a job for ever. `iterations`
+    are those of the search of `fast`, after its constructive decoder; `fast+full` lets `full` plan every
+    `exact_minutes` for `exact_seconds`.
     """
 
     name: Text = "replay"
@@ -184,10 +207,12 @@ class ReplayRecipe(Noun):
     sample: Share = 1.0
     first_day: Days = 0
     days: Annotated[Days, Field(ge=1)] | None = None
+    warm_up_days: Annotated[float, Field(ge=0, le=LONGEST_DAYS)] = 0.0
     drain_days: Days = DRAIN_DAYS
     jobs: Annotated[tuple[LogRecipe, ...], Field(min_length=1, max_length=100)]
     priorities: Annotated[tuple[Priority, ...], Field(min_length=1, max_length=1000)] = DEFAULT_PRIORITIES
     limit_factor: LimitFactor = LimitFactor()
+    moldable: MoldableRecipe = MoldableRecipe()
     job_start_seconds: Seconds = 60
     services: Annotated[tuple[CurveRecipe, ...], Field(max_length=limits.MAX_SERVICES)] = ()
     peak_share: Share = 0.4
@@ -210,12 +235,21 @@ class ReplayRecipe(Noun):
         if self.cluster.unavailable:
             remedy = "remove them from the cluster, or let nodes fail with `faults`"
             faults.append(Fault("cluster.unavailable", "GPUs that are out for some steps are not replayed", remedy))
+        faults += [*self._unsuitable()]
         for path, names in (("services", [each.id for each in self.services]), ("policies", list(self.policies))):
             twice = sorted({name for name in names if names.count(name) > 1})
             faults += [Fault(path, f"{name!r} appears twice", "name it once") for name in twice]
         if faults:
             raise contradictions(faults)
         return self
+
+    def _unsuitable(self) -> Iterator[Fault]:
+        parts: dict[str, LogRecipe | CurveRecipe] = {f"jobs[{index}]": log for index, log in enumerate(self.jobs)}
+        parts |= {f"services[{index}]": curve for index, curve in enumerate(self.services)}
+        for path, part in parts.items():
+            if not any(suits(part, node) for node in self.cluster.nodes):
+                fact = "no node has the type and memory that it needs"
+                yield Fault(path, fact, "correct gpu_types or gpu_memory_gib, or state the nodes' own")
 
     @classmethod
     def from_document(cls, document: Any, directory: Path = Path()) -> ReplayRecipe:

@@ -23,6 +23,11 @@ class ServiceBooks:
     spare: int
     longest_shortfall_seconds: int
 
+    def since(self, earlier: ServiceBooks) -> ServiceBooks:
+        """Return what was booked since `earlier`."""
+        met, unmet, spare = self.met - earlier.met, self.unmet - earlier.unmet, self.spare - earlier.spare
+        return ServiceBooks(met, unmet, spare, self.longest_shortfall_seconds)
+
 
 @dataclass(frozen=True, slots=True)
 class Books:
@@ -38,15 +43,28 @@ class Books:
     replicas_started: int
     replicas_stopped: int
 
+    def since(self, earlier: Books) -> Books:
+        """Return what was booked since `earlier`; the longest shortfall and the queue are those of the end."""
+        return Books(
+            self.at,
+            {use: seconds - earlier.gpu_seconds[use] for use, seconds in self.gpu_seconds.items()},
+            {name: each.since(earlier.services[name]) for name, each in self.services.items()},
+            self.waiting,
+            self.replicas_started - earlier.replicas_started,
+            self.replicas_stopped - earlier.replicas_stopped,
+        )
+
 
 @dataclass(frozen=True)
 class Record:
-    """What the recorder saw: the books at the last arrival, and samples over the whole replay.
+    """What the recorder saw: the books of the measured window, and samples over the whole replay.
 
-    `steps` is the number of whole steps in the window; `steps_met` says in how many of them a service lacked nothing at
-    any second, and `steps_all_met` in how many none did.
+    The window goes from `measured_from`, the end of the warm-up, to the last arrival. `steps` is the number of whole
+    steps in it; `steps_met` says in how many of them a service lacked nothing at any second, and `steps_all_met` in how
+    many none did.
     """
 
+    measured_from: int
     window: Books
     samples: tuple[Books, ...]
     steps: int
@@ -65,10 +83,11 @@ def window_end(world: World) -> int:
 class Recorder:
     """Watches an engine: between two moments at which something happens it may look back at any second.
 
-    Samples are taken every hour, and more often where the window is short, but no more often than at every step.
+    Samples are taken every hour, and more often where the window is short, but no more often than at every step. The
+    measured window begins at second `measured_from`.
     """
 
-    def __init__(self, engine: SimulatedEngine, state: ClusterState) -> None:
+    def __init__(self, engine: SimulatedEngine, state: ClusterState, measured_from: int | None = None) -> None:
         self._engine, self._state = engine, state
         world = engine.world
         self._step = world.step_seconds
@@ -80,8 +99,11 @@ class Recorder:
         self._steps_met = dict.fromkeys(engine.meters, 0)
         self._steps_all_met = 0
         self._samples: list[Books] = []
+        self._from = world.begin if measured_from is None else measured_from
+        self._begin: Books | None = None
         self._window: Books | None = None
         self._started = self._stopped = 0
+        self._measure(world.begin)
         engine.watch(self.look_back)
 
     def note(self, effect: Effect) -> None:
@@ -93,11 +115,20 @@ class Recorder:
 
     def look_back(self, until: int) -> None:
         """Take what is due before second `until`; nothing has happened since the engine's present second."""
-        if self._window is None and self._end < until:
-            self._window = self._books(self._end)
         while self._next < until:
+            self._measure(self._next)
             self._take(self._next)
             self._next += self._step
+        self._measure(until)
+        if self._window is None and self._end < until:
+            self._window = self._books(self._end)
+
+    def _measure(self, until: int) -> None:
+        """Open the measured window where it begins until then: what happens in its first second belongs to it."""
+        if self._begin is None and self._from <= until:
+            for meter in self._engine.meters.values():
+                meter.forget_shortfalls(self._from)
+            self._begin = self._books(self._from)
 
     def close(self) -> Record:
         """Return everything that was seen, at the end of the replay."""
@@ -106,10 +137,11 @@ class Recorder:
         last = self._books(now)
         window = self._window or last
         samples = (*self._samples, last) if not self._samples or self._samples[-1].at < now else tuple(self._samples)
-        return Record(window, samples, max(0, self._steps), self._steps_met, self._steps_all_met)
+        window = window.since(self._begin) if self._begin else window
+        return Record(self._from, window, samples, max(0, self._steps), self._steps_met, self._steps_all_met)
 
     def _take(self, at: int) -> None:
-        if at <= self._end:
+        if self._from <= at <= self._end:
             self._steps += 1
             self._count_met(at)
         if ((at - self._engine.world.begin) // self._step) % self._steps_a_sample == 0:

@@ -102,7 +102,13 @@ def outcome_of(scenario: Scenario, name: str, progress: Told | None = None) -> O
             progress(name, share)
 
     told(0.0)
-    replayed = replay(scenario.world, scenario.planner(name), progress=told, deadline_seconds=math.inf)
+    replayed = replay(
+        scenario.world,
+        scenario.planner(name),
+        progress=told,
+        deadline_seconds=math.inf,
+        measured_from=scenario.measured_from(),
+    )
     told(1.0)
     return Outcome(measure(name, replayed, scenario.yardstick()), tuple(series_of(replayed.record)))
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadfactor.control import ClusterState, ControlLoop, LoopRecord, Planner
-from loadfactor.control.loop import DEFAULT_DEADLINE_SECONDS
 from loadfactor.control.planners import safe_planner
 from loadfactor.engines import SimulatedEngine, World
 from loadfactor.replay.recorder import Record, Recorder
@@ -39,20 +38,22 @@ def replay(
     clock: Clock = time.perf_counter,
     progress: Callable[[float], None] | None = None,
     checked_every: int = CHECKED_EVERY,
-    deadline_seconds: float = DEFAULT_DEADLINE_SECONDS,
+    deadline_seconds: float | None = None,
+    measured_from: int | None = None,
 ) -> Replayed:
     """Let the control loop run in the world until every job is over, or the world ends.
 
+    What is measured begins at second `measured_from`, without it at the beginning of the world.
     `progress` is told the share of the arrivals that have come, now and then. A decision that takes longer than
-    `deadline_seconds` by `clock` is replaced by the safe planner's; with infinity a replay depends on nothing but the
-    world and the planner. Raises what the checkers raise:
+    `deadline_seconds` (see `ControlLoop`) by `clock` is replaced by the safe planner's; with infinity a replay depends
+    on nothing but the world and the planner. Raises what the checkers raise:
     `BrokenStateError`, `UnbalancedLedgerError`, `BrokenPromiseError`.
     """
     began = time.perf_counter()
     engine = SimulatedEngine(world)
     state = ClusterState(engine.inventory(), world.services, world.step_seconds, world.begin)
     loop = ControlLoop(state, planner, safe_planner(), clock, deadline_seconds)
-    recorder = Recorder(engine, state)
+    recorder = Recorder(engine, state, measured_from)
     events, due = 0, checked_every
     while (event := engine.next_event()) is not None:
         for effect in loop.step(event):

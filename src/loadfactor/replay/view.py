@@ -26,7 +26,7 @@ def replay_view(report: ReplayReport, timing: bool = True) -> RenderableType:
 
 
 def introduction(scenario: Scenario) -> str:
-    """Return in two sentences what is replayed, and what was left out of the logs."""
+    """Return in a few sentences what is replayed, and what was left out of the logs."""
     recipe, world = scenario.recipe, scenario.world
     days = (world.arrivals[-1].at - world.begin) / 86_400
     told = (
@@ -37,6 +37,11 @@ def introduction(scenario: Scenario) -> str:
         count = len(world.services)
         needs = "1 service needs" if count == 1 else f"{count} services need"
         told += f"; {needs} up to {recipe.peak_share:.0%} of them"
+    if recipe.warm_up_days:
+        told += f". Measured after a warm-up of {recipe.warm_up_days:g} days"
+    if recipe.moldable.share:
+        count = sum(arrival.job.most > arrival.job.gpus for arrival in world.arrivals)
+        told += f". {count:,} of the jobs are moldable"
     return f"{told}. {left_out(scenario)}"
 
 

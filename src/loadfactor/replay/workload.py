@@ -9,6 +9,7 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from msgspec.structs import replace
 
 from loadfactor.control import BlockSizes, JobRequest
 from loadfactor.engines import Arrival
@@ -26,12 +27,22 @@ DEFAULT_PRIORITIES = (1.0, 2.0, 4.0, 8.0)
 
 
 @dataclass(frozen=True)
+class Moldable:
+    """A `share` of the jobs, drawn, can use from 1 / `down` to `up` times the GPUs that they asked for."""
+
+    share: float = 0.0
+    down: int = 2
+    up: int = 2
+
+
+@dataclass(frozen=True)
 class JobsRecipe:
     """How a log becomes arrivals.
 
     `load` squeezes the arrivals: 1.8 lets them come 1.8 times as fast. A `sample` below 1 keeps that share of the jobs,
     drawn with `seed`, which also draws priorities and limits. `first_day` and `days` cut the log, counted from its
     first submission. Where the log states no limit, it is drawn between the two of `limit_factor` times the run time.
+    All jobs need GPUs of `gpu_types` with `gpu_memory_gib`, where these are stated.
     """
 
     load: float = 1.0
@@ -41,6 +52,9 @@ class JobsRecipe:
     days: int | None = None
     priorities: tuple[float, ...] = DEFAULT_PRIORITIES
     limit_factor: tuple[float, float] = (SHORTEST_LIMIT, LONGEST_LIMIT)
+    moldable: Moldable = Moldable()
+    gpu_types: tuple[str, ...] | None = None
+    gpu_memory_gib: float | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +77,8 @@ def arrivals_of(
     known = frame.filter(pl.col("duration_s").is_not_null())
     sized = known.filter(pl.col("gpus") > 0).with_columns(pl.col("gpus").ceil().cast(pl.Int64))
     sizes = BlockSizes(cluster)
-    fitting = sized.filter(pl.col("gpus") <= sizes.sizes[-1])
+    needy = JobRequest("", 1, gpu_types=recipe.gpu_types, gpu_memory_gib=recipe.gpu_memory_gib)
+    fitting = sized.filter(pl.col("gpus") <= max(sizes.of_need(sizes.need(needy)), default=0))
     left_out = LeftOutJobs(frame.height - known.height, known.height - sized.height, sized.height - fitting.height)
     if not fitting.height:
         raise InputError.of("jobs", _nothing_left(left_out), "choose other days, or a larger cluster")
@@ -105,12 +120,33 @@ def _drawn(frame: pl.DataFrame, recipe: JobsRecipe, prefix: str) -> list[Arrival
     factor = np.exp(random.uniform(np.log(least), np.log(most), size=count))
     stated_limit = frame["limit_s"].to_numpy()
     limit = np.ceil(np.where(stated_limit > 0, stated_limit, run_seconds * factor)).astype(np.int64)
+    molten = np.random.default_rng([recipe.seed, 2]).random(count) < recipe.moldable.share
+    made = zip(
+        at.tolist(), _requests(frame, prefix, priority, limit), run_seconds.tolist(), molten.tolist(), strict=True
+    )
     return [
-        Arrival(second, request, run)
-        for second, request, run in zip(
-            at.tolist(), _requests(frame, prefix, priority, limit), run_seconds.tolist(), strict=True
-        )
+        _arrival(second, _needy(request, recipe), run, recipe.moldable if may else None)
+        for second, request, run, may in made
     ]
+
+
+def _needy(request: JobRequest, recipe: JobsRecipe) -> JobRequest:
+    if recipe.gpu_types is None and recipe.gpu_memory_gib is None:
+        return request
+    return replace(request, gpu_types=recipe.gpu_types, gpu_memory_gib=recipe.gpu_memory_gib)
+
+
+def _arrival(at: int, request: JobRequest, run_seconds: int, moldable: Moldable | None) -> Arrival:
+    """Return the arrival of a job; a moldable one does the same work on fewer or more GPUs."""
+    if moldable is None:
+        return Arrival(at, request, run_seconds)
+    fewest = max(1, request.gpus // moldable.down)
+    stated = None if request.limit_seconds is None else request.limit_seconds * request.gpus
+    work = run_seconds * request.gpus
+    changed = replace(
+        request, gpus=fewest, most_gpus=request.gpus * moldable.up, work_gpu_seconds=stated or work, limit_seconds=None
+    )
+    return Arrival(at, changed, -(-work // fewest))
 
 
 def _requests(frame: pl.DataFrame, prefix: str, priority: Floats, limit: Ints) -> Iterator[JobRequest]:

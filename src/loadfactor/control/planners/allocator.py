@@ -7,10 +7,12 @@ from bisect import bisect_left
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.control.changes import Change, DemandIsKnown, GridChanged
+from loadfactor.control.blocks import NO_NEED
+from loadfactor.control.changes import Change, DemandIsKnown, ForecastIsGiven, GridChanged
 from loadfactor.control.decision import Decision, JobStart, Swap
 from loadfactor.control.planners.book import JobBook
 from loadfactor.control.planners.exact import ExactTurns
+from loadfactor.control.planners.given import given_demand
 from loadfactor.control.planners.horizon import HorizonSettings, RollingHorizon
 from loadfactor.control.planners.placing import NOWHERE, best_free_block
 from loadfactor.control.planners.step_plan import StepPlan
@@ -21,6 +23,7 @@ from loadfactor.control.state import ClusterState
 from loadfactor.foresight import DemandForecaster
 from loadfactor.policies.fast.layout import Layout
 from loadfactor.policies.fast.search import Budget, Search
+from loadfactor.policies.instance import SIZE
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -57,7 +60,9 @@ class ServiceCurves:
 
     def notice(self, change: Change, state: ClusterState) -> None:
         """Let the forecasters observe the step that is over; what was overtaken by newer news comes too late."""
-        if isinstance(change, DemandIsKnown):
+        if isinstance(change, ForecastIsGiven):
+            self._step_at = self._staying_at = -1
+        elif isinstance(change, DemandIsKnown):
             self._step_at = self._staying_at = -1
             if change.at <= self._observed_at:
                 return
@@ -80,7 +85,7 @@ class ServiceCurves:
         if self._staying_at != state.step_began():
             self._staying_at = state.step_began()
             rows = [
-                self._near(service).forecast(self._staying_at, 1, state.step_seconds, STAYING_QUANTILE)[0]
+                self._expected(service, state, 1, STAYING_QUANTILE, self._near(service))[0]
                 for service in state.services
             ]
             self._staying = np.ceil(np.array(rows, dtype=np.float64) - 1e-9).astype(np.int64)
@@ -92,12 +97,23 @@ class ServiceCurves:
 
     def _curve(self, service: ServiceRecord, state: ClusterState, steps: int) -> Ints:
         lead = -(-service.request.start_seconds // state.step_seconds)
-        forecaster = self.forecasters[service.request.id]
-        expected = forecaster.forecast(self._step_at, steps + lead, state.step_seconds, self.far_quantile)
-        expected[: lead + 1] = self._near(service).forecast(self._step_at, lead + 1, state.step_seconds, self.quantile)
+        far, near = self.forecasters[service.request.id], self._near(service)
+        expected = self._expected(service, state, steps + lead, self.far_quantile, far)
+        expected[: lead + 1] = self._expected(service, state, lead + 1, self.quantile, near)
         needed = np.ceil(np.maximum(0, expected) - 1e-9).astype(np.int64)
         curve: Ints = np.lib.stride_tricks.sliding_window_view(needed, lead + 1).max(axis=1)[:steps]
         return curve
+
+    def _expected(
+        self, service: ServiceRecord, state: ClusterState, steps: int, quantile: float, forecaster: DemandForecaster
+    ) -> Floats:
+        """Return (steps,) the demand at a quantile: of a forecast from outside while it is fresh, or of our own."""
+        step_at = state.step_began()
+        own = forecaster.forecast(step_at, steps, state.step_seconds, quantile)
+        if service.forecast is None or state.now >= service.forecast.fresh_until:
+            return own
+        given = given_demand(service.forecast, step_at, steps, state.step_seconds, quantile)
+        return np.where(np.isnan(given), own, given)
 
 
 class Allocator:
@@ -131,11 +147,18 @@ class Allocator:
         """Pass a change on to those who keep it in mind; that GPUs are free concerns none of them."""
         if isinstance(change, GridChanged):
             return
+        if isinstance(change, ForecastIsGiven):
+            self._swapped_at = -1
         self.worth.notice(change, state, self.book.backlog_gpu_seconds)
         self.book.notice(change, state)
         self.curves.notice(change, state)
         if isinstance(change, DemandIsKnown):
             self._plan.forget()
+
+    @property
+    def search_seconds(self) -> float:
+        """Return how long a turn of `full` may search; `fast` counts iterations."""
+        return 0.0 if self.exact is None else self.exact.time_limit_seconds
 
     def decide(self, state: ClusterState, now: int) -> Decision:
         """Plan the horizon; return the starts and swaps of its first moment."""
@@ -152,6 +175,12 @@ class Allocator:
         fitting = self._fitting(rows, state)
         if not first and not fitting.any():
             return Decision()
+        return self._plan_horizon(state, rows, worth, fitting, first, due)
+
+    def _plan_horizon(
+        self, state: ClusterState, rows: Ints, worth: Floats, fitting: npt.NDArray[np.bool_], first: bool, due: bool
+    ) -> Decision:
+        """Plan the dearest jobs at any step and those behind them, where they fit, at this moment alone."""
         fitting[: self.settings.depth] = True
         rows, worth = rows[fitting], worth[fitting]
         demand = self._demand(state, first)
@@ -161,11 +190,11 @@ class Allocator:
         if self.exact is not None and due:
             return self.exact.decide(state, rows, self.book.columns, worth, free_at, demand, self.settings)
         instance = self._rolling(state).instance(state, rows, self.book.columns, worth, free_at, demand)
-        layout = Search(instance, seed=state.effects).run(Budget(0.0, 0.0, self.iterations))
+        layout = Search(instance, seed=state.commands).run(Budget(0.0, 0.0, self.iterations))
         if layout is None:
             return Decision()
         self._plan.keep(state.step_began(), instance, layout)
-        return self._first_moment(state, layout, rows, first)
+        return self._first_moment(state, layout, instance.options, rows, first)
 
     def _start_alone(self, state: ClusterState, rows: Ints) -> JobStart | None:
         """Return the start of a job beside which nobody waits, where the plan of this step leaves it a block now."""
@@ -173,9 +202,12 @@ class Allocator:
         roomy = np.count_nonzero(usable) >= ROOMY * len(usable) and len(usable) >= self._plan.fewest_gpus
         if self.book.queue.count != 1 or self._horizon is None or not roomy:
             return None
-        size = int(self.book.columns.size.of(rows)[0])
+        size = self.book.columns.plain_size(int(rows[0])) if len(rows) else 0
+        span = self._horizon.span_of(size) if size else None
+        if span is None:
+            return None
         duration = int(self._horizon.durations(state, rows, self.book.columns)[0])
-        gpu = self._plan.block(state.step_began(), size, duration, *self._horizon.blocks(size))
+        gpu = self._plan.block(state.step_began(), size, duration, *span)
         if gpu == NOWHERE or not usable[gpu : gpu + size].all():
             return None
         self._plan.take(gpu, size, duration)
@@ -187,9 +219,14 @@ class Allocator:
         return self._horizon
 
     def _make_way(self, state: ClusterState, rows: Ints) -> Decision:
-        """Return the moves of replicas that open blocks for the dearest jobs; these start when the GPUs are free."""
-        sizes = self.book.columns.size.of(rows[:MAKING_WAY]).tolist()
-        return MakingWay(state, self._rolling(state).blocks_of, self.curves.staying(state)).for_jobs(sizes)
+        """Return the moves of replicas that open blocks for the dearest jobs; these start when the GPUs are free.
+
+        Only jobs of one size that need no type or memory are moved for, and only services that may use every GPU move.
+        """
+        columns, rolling = self.book.columns, self._rolling(state)
+        sizes = [size for size in map(columns.plain_size, rows[:MAKING_WAY].tolist()) if size]
+        staying = np.where(rolling.use_every_gpu(), self.curves.staying(state), len(state.owner))
+        return MakingWay(state, rolling.blocks_of, staying).for_jobs(sizes)
 
     def _dearest_first(self, rows: Ints, state: ClusterState) -> tuple[Ints, Floats]:
         """Return rows and their worth, in the order of worth."""
@@ -203,7 +240,7 @@ class Allocator:
         """Return which rows a block is free for at this moment."""
         if not len(rows):
             return np.zeros(0, dtype=np.bool_)
-        return self.book.columns.size.of(rows) <= largest_free_block(state)
+        return self.book.columns.least_size(rows) <= largest_free_block(state)
 
     def _ready_rows(self, state: ClusterState, now: int) -> Ints:
         """Return the rows of the queue that may start, as far as a free GPU lets any of them."""
@@ -224,7 +261,7 @@ class Allocator:
             demand[service.row, 0] = max(demand[service.row, 0], int(np.count_nonzero(state.held_by(service))))
         return demand
 
-    def _first_moment(self, state: ClusterState, layout: Layout, rows: Ints, first: bool) -> Decision:
+    def _first_moment(self, state: ClusterState, layout: Layout, options: Ints, rows: Ints, first: bool) -> Decision:
         decision = Decision()
         usable = state.usable()
         left = [state.swaps_left(service) for service in state.services]
@@ -242,9 +279,9 @@ class Allocator:
         now = np.flatnonzero((layout.where >= 0) & (layout.begin == 0))
         for position in now.tolist():
             row, gpu = int(rows[position]), int(layout.where[position])
-            size = state.jobs[row].size
+            size = int(options[layout.chosen[position], SIZE])
             if usable[gpu : gpu + size].all():
-                decision.starts.append(JobStart(row, gpu))
+                decision.starts.append(JobStart(row, gpu, size))
                 usable[gpu : gpu + size] = False
         return decision
 
@@ -252,8 +289,10 @@ class Allocator:
 def largest_free_block(state: ClusterState) -> int:
     """Return the largest admissible block that is free at this moment, 0 where none is."""
     free_at = np.where(state.usable(), 0.0, np.inf)
-    sizes = state.block_sizes.sizes
-    found = bisect_left(
-        sizes, True, key=lambda size: best_free_block(free_at, 0.0, size, state.first_of_node, 0, 0, False) == NOWHERE
-    )
+    sizes, nodes = state.block_sizes.sizes, state.block_sizes.nodes(NO_NEED)
+
+    def is_missing(size: int) -> bool:
+        return best_free_block(free_at, 0.0, size, state.first_of_node, nodes, 0, 0, False) == NOWHERE
+
+    found = bisect_left(sizes, True, key=is_missing)
     return sizes[found - 1] if found else 0

@@ -8,6 +8,7 @@ from loadfactor.control.changes import Change
 from loadfactor.control.decision import Decision, JobStart
 from loadfactor.control.planners.book import Floats, JobBook
 from loadfactor.control.planners.placing import start_in_order
+from loadfactor.control.planners.queue import Ints
 from loadfactor.control.planners.serving import ServingRule, swaps_towards
 from loadfactor.control.state import ClusterState
 
@@ -35,10 +36,22 @@ class InOrder:
         return decision
 
     def _starts(self, state: ClusterState, free_at: Floats, now: int) -> list[JobStart]:
-        queue, columns = self.book.queue, self.book.columns
+        queue, columns, blocks = self.book.queue, self.book.columns, state.block_sizes
+        order, size, run_seconds = queue.rows, columns.size.numbers, columns.run_seconds.numbers
+        if self._may_choose(order):
+            shape = self.book.shapes_foreseen(order, free_at, state)
+            size, run_seconds = size.copy(), run_seconds.copy()
+            size[order] = columns.shapes.least.of(shape)
+            run_seconds[order] = columns.seconds_on(order, size[order])
+        suitable = np.array([blocks.nodes(need) for need in range(blocks.needs)])
         started = np.empty((min(queue.count, len(free_at)), 2), dtype=np.int64)
         count = start_in_order(
-            self.mode, queue.rows, columns.size.numbers, columns.run_seconds.numbers,
-            columns.ready_at.numbers, free_at, float(now), state.first_of_node, started,
+            self.mode, order, columns.need.numbers, size, run_seconds, columns.ready_at.numbers, free_at, float(now),
+            state.first_of_node, suitable, started,
         )  # fmt: skip
-        return [JobStart(row, gpu) for row, gpu in started[:count].tolist()]
+        return [JobStart(row, gpu, int(size[row])) for row, gpu in started[:count].tolist()]
+
+    def _may_choose(self, rows: Ints) -> bool:
+        """Return whether any of the jobs is moldable."""
+        shapes = self.book.columns.shapes
+        return bool(shapes.moldable.numbers.any() and shapes.moldable.of(self.book.columns.shape.of(rows)).any())

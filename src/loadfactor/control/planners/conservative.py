@@ -11,6 +11,7 @@ from loadfactor.control.planners.horizon import HorizonSettings, RollingHorizon
 from loadfactor.control.planners.serving import ServingRule, swaps_towards
 from loadfactor.control.state import ClusterState
 from loadfactor.policies.fast.filling import complete
+from loadfactor.policies.instance import SIZE
 
 NONE = -1
 
@@ -49,11 +50,13 @@ class Conservative:
         rows = queue.rows[columns.ready_at.of(queue.rows) <= now]
         free_at = self.book.free_at(state)
         free_at[[swap.gpu for swap in decision.given]] = np.inf
-        i = self._horizon.instance(state, rows, columns, columns.priority.of(rows), free_at, None)
+        shape = self.book.shapes_foreseen(rows, free_at, state)
+        i = self._horizon.instance(state, rows, columns, columns.priority.of(rows), free_at, None, shape)
         chosen, begin, where = (np.full(len(rows), NONE, dtype=np.int64) for _ in range(3))
         complete(
             np.arange(len(rows)), i.grid, i.node_of_gpu, i.first_of_node, i.pool_of_gpu, np.empty_like(i.free), i.jobs,
             i.options, i.reward, i.starts, i.weight, chosen, begin, where,
         )  # fmt: skip
         present = np.flatnonzero((where != NONE) & (begin == 0))
-        return [JobStart(int(rows[each]), int(where[each])) for each in present.tolist()]
+        size = i.options[chosen[present], SIZE].tolist()
+        return [JobStart(int(rows[job]), int(where[job]), size[each]) for each, job in enumerate(present.tolist())]

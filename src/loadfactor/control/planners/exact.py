@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -67,7 +68,7 @@ def problem_at(
     """Return the state at its moment as a problem document: step 0 is the step that contains it."""
     steps, step_minutes = settings.steps, state.step_seconds / SECONDS_PER_MINUTE
     jobs = [_running(state.jobs[row], state, free_at) for row in np.unique(state.owner[state.owner > FREE]).tolist()]
-    jobs += [_waiting(state.jobs[row], columns, worth[each], step_minutes) for each, row in enumerate(rows.tolist())]
+    jobs += [_waiting(state.jobs[row], columns, worth[each], state) for each, row in enumerate(rows.tolist())]
     return Problem(
         name=f"second-{state.now}",
         horizon=Horizon(steps=steps, step_minutes=step_minutes, finish_inside=False),
@@ -93,11 +94,16 @@ def _running(job: JobRecord, state: ClusterState, free_at: Floats) -> Job:
     )  # fmt: skip
 
 
-def _waiting(job: JobRecord, columns: Columns, worth: float, step_minutes: float) -> Job:
-    duration = steps_for(columns.run_seconds[job.row], step_minutes)
+def _waiting(job: JobRecord, columns: Columns, worth: float, state: ClusterState) -> Job:
+    request, work = job.request, columns.work[job.row]
+    gpus, duration, gpu_steps = GpuRange(min=job.sizes[0], max=job.sizes[-1]), None, None
+    if work:  # the start-up of the largest block counts on every size, so that no block is held for longer than planned
+        gpu_steps = max(1, math.ceil((work + columns.overhead_seconds * job.sizes[-1]) / state.step_seconds))
+    else:
+        duration = steps_for(columns.run_seconds[job.row], state.step_seconds / SECONDS_PER_MINUTE)
     return Job(
-        id=job.request.id, kind=job.request.kind, priority=float(worth), gpus=GpuRange(min=job.size, max=job.size),
-        duration=duration,
+        id=request.id, kind=request.kind, priority=float(worth), gpus=gpus, duration=duration, work=gpu_steps,
+        gpu_types=request.gpu_types, gpu_memory_gib=request.gpu_memory_gib,
     )  # fmt: skip
 
 
@@ -106,7 +112,7 @@ def _service(state: ClusterState, row: int, demand: Ints, steps: int) -> Service
     held = tuple(np.flatnonzero(state.held_by(state.services[row]) & ~state.lost).tolist())
     return Service(
         id=request.id, priority=request.priority, demand=tuple(demand[:steps].tolist()), max_swap=request.max_swap,
-        max_gpus=request.max_gpus, held=held,
+        max_gpus=request.max_gpus, held=held, gpu_types=request.gpu_types, gpu_memory_gib=request.gpu_memory_gib,
     )  # fmt: skip
 
 
@@ -135,6 +141,6 @@ def first_moment(state: ClusterState, problem: Problem, plan: Plan) -> Decision:
         row = state.row_of_job[placement.id]
         block = slice(placement.gpus[0], placement.gpus[-1] + 1)
         if placement.start == 0 and state.jobs[row].phase not in HOLDING and usable[block].all():
-            decision.starts.append(JobStart(row, placement.gpus[0]))
+            decision.starts.append(JobStart(row, placement.gpus[0], len(placement.gpus)))
             usable[block] = False
     return decision

@@ -7,6 +7,8 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from loadfactor.control.blocks import NO_NEED
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 FIRST_ROOM = 256
@@ -76,12 +78,63 @@ class Column(Generic[Number]):
         return self.numbers[rows]
 
 
-class Columns:
-    """What planners know of jobs by row: block size, expected run time, when each may be tried, key and priority."""
+class Shapes:
+    """The kinds of blocks that jobs may get, numbered: what their GPUs must be, and the sizes, ascending."""
 
     def __init__(self) -> None:
+        self.needs: list[int] = []
+        self.sizes: list[tuple[int, ...]] = []
+        self.least: Column[np.int64] = Column(np.int64, 0)
+        self.moldable: Column[np.bool_] = Column(np.bool_, False)
+        self._numbers: dict[tuple[int, tuple[int, ...]], int] = {}
+
+    def number(self, need: int, sizes: tuple[int, ...]) -> int:
+        """Return the number of a shape."""
+        number = self._numbers.get((need, sizes))
+        if number is None:
+            number = self._numbers[need, sizes] = len(self.needs)
+            self.needs.append(need)
+            self.sizes.append(sizes)
+            self.least[number], self.moldable[number] = sizes[0], len(sizes) > 1
+        return number
+
+
+class Columns:
+    """What planners know of jobs by row: the block, the run time, when each may be tried, key and priority.
+
+    `size` is the largest block's and `run_seconds` is for that one. Where `work` is not 0, a block of s GPUs is held
+    for `overhead_seconds` + work / s.
+    """
+
+    def __init__(self, overhead_seconds: int = 0) -> None:
+        self.overhead_seconds = overhead_seconds
+        self.shapes = Shapes()
+        self.shape: Column[np.int64] = Column(np.int64, 0)
+        self.need: Column[np.int64] = Column(np.int64, 0)
         self.size: Column[np.int64] = Column(np.int64, 0)
         self.run_seconds: Column[np.float64] = Column(np.float64, 0.0)
+        self.work: Column[np.float64] = Column(np.float64, 0.0)
         self.ready_at: Column[np.float64] = Column(np.float64, 0.0)
         self.key: Column[np.float64] = Column(np.float64, 0.0)
         self.priority: Column[np.float64] = Column(np.float64, 0.0)
+
+    def set_block(self, row: int, need: int, sizes: tuple[int, ...]) -> None:
+        """Note which blocks the job of a row may get."""
+        self.shape[row], self.need[row], self.size[row] = self.shapes.number(need, sizes), need, sizes[-1]
+
+    def plain_size(self, row: int) -> int:
+        """Return the block of a job that has one size and needs no type or memory; 0 for any other."""
+        shape = int(self.shape[row])
+        plain = self.shapes.needs[shape] == NO_NEED and not self.shapes.moldable[shape]
+        return int(self.size[row]) if plain else 0
+
+    def least_size(self, rows: Ints) -> Ints:
+        """Return the smallest blocks of `rows`."""
+        return self.shapes.least.of(self.shape.of(rows))
+
+    def seconds_on(self, rows: Ints, sizes: Ints) -> Floats:
+        """Return how long `rows` hold blocks of `sizes` GPUs."""
+        work, seconds = self.work.of(rows), self.run_seconds.of(rows)
+        if not work.any():
+            return seconds
+        return np.where(work > 0, self.overhead_seconds + work / sizes, seconds)

@@ -76,7 +76,8 @@ def swaps_towards(rule: ServingRule, state: ClusterState) -> Decision:
             target = min(target, service.request.max_gpus)
         missing = target - int(np.count_nonzero(state.held_by(service)))
         if missing > 0:
-            for gpu in _nearest_full(free, state)[: min(missing, state.swaps_left(service))].tolist():
+            suitable = free & state.block_sizes.gpus(state.block_sizes.need(service.request))
+            for gpu in _nearest_full(suitable, state)[: min(missing, state.swaps_left(service))].tolist():
                 decision.given.append(Swap(service.row, gpu))
                 free[gpu] = False
         elif missing < 0:

@@ -36,7 +36,8 @@ class Promises:
         self._offsets = (0, *accumulate(facts.node_gpus))
         gpus = self._offsets[-1]
         self._holder: list[str] = [""] * gpus
-        self._lost, self._drained, self._news = [False] * gpus, [False] * gpus, [0] * gpus
+        self._lost, self._drained = [False] * gpus, [False] * gpus
+        self._news, self._drain_news = [0] * gpus, [0] * gpus
         self._number = 0
         self._now = facts.begin
         self._entry = Entry(0, True, "", {})
@@ -52,12 +53,20 @@ class Promises:
         self._entry = entry
         readers: Mapping[str, Callable[[Promises, Fields], None]] = self._TOLD if entry.told else self._WANTED
         if entry.told:
-            self._now = max(self._now, entry.fields["at"])
+            if entry.fields["at"] <= entry.second + self.facts.wild_seconds:
+                self._now = max(self._now, entry.fields["at"])
         else:
-            self._expect(entry.fields["number"] == self._number + 1, "the number does not count up")
-            self._number = entry.fields["number"]
+            self._count(entry)
         if entry.kind in readers:
             readers[entry.kind](self, entry.fields)
+
+    def _count(self, entry: Entry) -> None:
+        """Commands count up; timers and alarms have no number."""
+        if entry.kind in ("SetTimer", "RaiseAlarm"):
+            self._expect("number" not in entry.fields, "it has a number, and is no command")
+            return
+        self._expect(entry.fields["number"] == self._number + 1, "the number does not count up")
+        self._number = entry.fields["number"]
 
     def _expect(self, true: bool, complaint: str) -> None:
         if not true:
@@ -99,8 +108,13 @@ class Promises:
                 self._lost[gpu] = fields["event"] == "GpusLost"
 
     def _drain(self, fields: Fields) -> None:
-        for gpu in range(self._offsets[fields["node"]], self._offsets[fields["node"] + 1]):
-            self._drained[gpu] = fields["event"] == "NodeDrained"
+        gpus = fields.get("gpus")
+        if gpus is None:
+            gpus = range(self._offsets[fields["node"]], self._offsets[fields["node"] + 1])
+        for gpu in gpus:
+            if self._drain_news[gpu] < fields["number"]:
+                self._drain_news[gpu] = fields["number"]
+                self._drained[gpu] = fields["event"] in ("NodeDrained", "GpusDrained")
 
     # What was wanted
 
@@ -113,7 +127,9 @@ class Promises:
         self._expect(fields["attempt"] == self._attempts[job], f"attempt {self._attempts[job]} is the next")
         first, size = fields["first_gpu"], fields["size"]
         self._expect(size >= self.facts.asked.get(job, size), "it asks for more GPUs")
+        self._expect(not self._is_too_much(job, size), "it can use fewer GPUs, and a smaller block exists")
         self._expect(self._is_block(first, size), "that is no block of the cluster")
+        self._expect(all(self._suits(job, gpu) for gpu in range(first, first + size)), "a GPU does not meet its needs")
         self._jobs[job] = _Attempt(fields["attempt"], range(first, first + size))
         self._hold(self._jobs[job].gpus, f"job {job}")
 
@@ -129,6 +145,7 @@ class Promises:
         service, gpu = fields["service_id"], fields["gpu"]
         self._swap(service)
         self._replicas[service, gpu] = _Attempt(fields["attempt"], range(gpu, gpu + 1))
+        self._expect(self._suits(service, gpu), "the GPU does not meet its needs")
         self._hold(range(gpu, gpu + 1), f"service {service}")
         held = sum(name == service and not attempt.ending for (name, _), attempt in self._replicas.items())
         self._expect(held <= self.facts.max_gpus.get(service, held), "the service has its max_gpus already")
@@ -168,6 +185,30 @@ class Promises:
                 return first + size in self._offsets and (power or self.facts.whole_nodes)
         return False
 
+    def _is_too_much(self, job: str, size: int) -> bool:
+        """Return whether a block is larger than what the job can use, though a smaller one would hold it."""
+        least = self.facts.asked.get(job, size)
+        most = self.facts.most.get(job, least)
+        return size > most and any(self._exists(job, other) for other in range(least, size))
+
+    def _exists(self, job: str, size: int) -> bool:
+        firsts = range(self._offsets[-1] - size + 1)
+        return any(
+            self._is_block(first, size) and all(self._suits(job, gpu) for gpu in range(first, first + size))
+            for first in firsts
+        )
+
+    def _suits(self, name: str, gpu: int) -> bool:
+        """Return whether a GPU has a type and a memory that a job or a service accepts."""
+        node = next((index for index, end in enumerate(self._offsets[1:]) if gpu < end), None)
+        if node is None:
+            return False
+        types, memory = self.facts.types.get(name), self.facts.memory_gib.get(name)
+        if types is not None and self.facts.node_types[node] not in types:
+            return False
+        has = self.facts.node_memory_gib[node] if memory is not None else None
+        return memory is None or (has is not None and has >= memory)
+
     _TOLD: ClassVar = {
         "JobSubmitted": _submit,
         "JobCancelled": _cancel,
@@ -177,6 +218,8 @@ class Promises:
         "ReplicaStopped": _stopped,
         "GpusLost": _presence,
         "GpusBack": _presence,
+        "GpusDrained": _drain,
+        "GpusResumed": _drain,
         "NodeDrained": _drain,
         "NodeResumed": _drain,
     }

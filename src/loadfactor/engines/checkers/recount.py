@@ -86,7 +86,9 @@ class _Painter:
         if tally.ended_at is not None:
             self.count.complaints.append(f"job {job!r} begins at second {begin} and was over at {tally.ended_at}")
         runs = begin + self.facts.job_start_seconds
-        natural = runs + self.facts.run_seconds[job]
+        used = self.facts.used(job, size)
+        work = self.facts.work.get(job)
+        natural = runs + (self.facts.run_seconds[job] if work is None else (work + used - 1) // used)
         lost = self._lost_at(range(first, first + size), begin)
         cancel = self.cancels.get((job, attempt), natural)
         end = min(natural, cancel, lost)
@@ -95,7 +97,7 @@ class _Painter:
         elif end <= self.end:
             tally.ended_at = end
         tally.held_gpu_seconds += size * (self._cut(end) - self._cut(begin))
-        asked = first + self.facts.asked[job]
+        asked = first + used
         self._paint(range(first, first + size), begin, min(runs, end), JOB_STARTING, job)
         self._paint(range(first, asked), min(runs, end), end, JOB_WORKING, job)
         self._paint(range(asked, first + size), min(runs, end), end, PADDING, job)

@@ -21,8 +21,12 @@ class Outage:
 class Facts:
     """A world in plain numbers.
 
-    `asked`, `run_seconds` are by job; `replica_start_seconds`, `max_swap`, `max_gpus` and `demand` (GPUs in each step,
-    from second `begin` on, begun again at its end) are by service.
+    `asked` is the fewest GPUs that a job can use and `run_seconds` its run time there, by job; moldable jobs have
+    `most`, the most GPUs that they can use, and those whose `work` in GPU-seconds is named share it among the GPUs that
+    they use. `replica_start_seconds`, `max_swap`, `max_gpus` and `demand` (GPUs in each step, from second `begin` on,
+    begun again at its end) are by service. `node_types` and `node_memory_gib` are of every node, None where it does not
+    say; `types` and `memory_gib` what a job or a service needs, by id. A stamp more than `wild_seconds` ahead of the
+    engine's clock is wild, and must not move the loop's.
     """
 
     node_gpus: tuple[int, ...]
@@ -38,6 +42,17 @@ class Facts:
     step_seconds: int
     begin: int = 0
     outages: tuple[Outage, ...] = ()
+    wild_seconds: int = 1 << 60
+    most: Mapping[str, int] = field(default_factory=dict)
+    work: Mapping[str, int] = field(default_factory=dict)
+    node_types: tuple[str | None, ...] = ()
+    node_memory_gib: tuple[float | None, ...] = ()
+    types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    memory_gib: Mapping[str, float] = field(default_factory=dict)
+
+    def used(self, job: str, size: int) -> int:
+        """Return how many GPUs of a block the job uses."""
+        return min(size, self.most.get(job, self.asked[job]))
 
 
 @dataclass(frozen=True, slots=True)
