@@ -142,4 +142,4 @@ def test_the_allocator_makes_way_and_the_job_starts_when_the_replicas_are_gone()
     assert not planner.decide(state, 0)  # it is under way
     for swap in way.taken:
         state.drop_replica(service, swap.gpu)
-    assert planner.decide(state, 0).starts == [JobStart(wide.row, 0)]
+    assert planner.decide(state, 0).starts == [JobStart(wide.row, 0, 8)]

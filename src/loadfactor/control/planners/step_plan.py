@@ -42,6 +42,12 @@ def block_now(
     return gpu
 
 
+@kernel
+def take_span(grid: Bits, node_of_gpu: Ints, first_of_node: Ints, gpu: int, size: int, start: int, end: int) -> None:
+    """Take a block in the steps [start, end), with the rows that say when its nodes have room."""
+    take_block(grid, node_of_gpu, first_of_node, gpu, size, start, end)
+
+
 FEWEST_GPUS = 2_000
 """GPUs from which on plans stand: on smaller clusters a new one costs a few milliseconds at most."""
 
@@ -83,7 +89,7 @@ class StepPlan:
         """Note that a block of the plan was taken from now on for `duration` steps."""
         if self.instance is not None and self.grid is not None:
             i = self.instance
-            take_block(self.grid, i.node_of_gpu, i.first_of_node, gpu, size, 0, min(duration, i.steps))
+            take_span(self.grid, i.node_of_gpu, i.first_of_node, gpu, size, 0, min(duration, i.steps))
 
 
 @making_kernel
@@ -118,5 +124,5 @@ def grid_of(instance: Instance, layout: Layout) -> Bits:
     for job in np.flatnonzero(layout.where != NOWHERE).tolist():
         size, duration = i.options[layout.chosen[job], [SIZE, DURATION]].tolist()
         start, gpu = int(layout.begin[job]), int(layout.where[job])
-        take_block(grid, i.node_of_gpu, i.first_of_node, gpu, size, start, min(start + duration, i.steps))
+        take_span(grid, i.node_of_gpu, i.first_of_node, gpu, size, start, min(start + duration, i.steps))
     return grid
