@@ -18,6 +18,8 @@ _SCHEMA = {
     "capped": pl.Boolean,
 }
 
+_TOLD = (LINE, "id", "user", "name", "account", "submit_s", "start_s", "duration_s", "limit_s", "gpus", "priority")
+
 
 @dataclass(frozen=True)
 class JobLog:
@@ -91,21 +93,8 @@ def intervals_of_log(log: JobLog, name: str) -> Reading[JobInterval]:
     many. A job without a run time is left out. A fraction of a GPU counts as one that is shared.
     """
     facts, left_out, assumed = [], [LeftOut(fault) for fault in log.bad_rows], 0
-    columns = (
-        LINE,
-        "id",
-        "user",
-        "name",
-        "account",
-        "submit_s",
-        "start_s",
-        "duration_s",
-        "limit_s",
-        "gpus",
-        "priority",
-    )
     for row, job_id, user, title, account, submit, start, duration, limit, gpus, priority in log.frame.select(
-        columns
+        _TOLD
     ).iter_rows():
         if duration is None:
             fault = Fault(f"{name}:{row}", f"job {job_id}: states no run time", "add it, or drop the row")
