@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -93,3 +94,30 @@ def test_an_address_is_no_name_with_a_domain_and_a_short_name_of_two_nodes_is_ne
     activity, _, notes = measured(telemetry("10.0.0.1", "10.9.9.9", "n1", "n1.b.org"), nodes, window(4))
     assert np.unique(activity.gpu).tolist() == [0, 2]
     assert len(notes) == 2
+
+
+def test_samples_of_one_moment_tell_nothing_and_that_is_said() -> None:
+    once = telemetry("n0")
+    activity, power, notes = measured(
+        replace(once, samples=once.samples[:1]), stated_fleet([NodeFact(name="n0", gpus=1)]), window(4)
+    )
+    assert len(activity.gpu) == len(power.gpu) == 0
+    assert notes == ("telemetry tells of no span in the window: give samples of several moments in it",)
+
+
+def answer(metric: str, values: dict[float, int], **labels: str) -> str:
+    """Return what Prometheus answers about one series of a pod."""
+    pod = {"__name__": metric, "namespace": "ml", "pod": "train-0", "uid": "u1", **labels}
+    series = {"metric": pod, "values": [[moment, str(value)] for moment, value in values.items()]}
+    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": [series]}})
+
+
+def test_answers_of_prometheus_about_pods_are_read_together(tmp_path: Path) -> None:
+    listed = {at(hour): 2 for hour in range(5)}
+    running = {at(hour): int(1 <= hour < 3) for hour in range(5)}
+    asked = {"container": "main", "resource": "nvidia_com_gpu", "unit": "integer", "node": "n1"}
+    paths = [tmp_path / "requests.json", tmp_path / "phases.json"]
+    paths[0].write_text(answer("kube_pod_container_resource_requests", listed, **asked), encoding="utf-8")
+    paths[1].write_text(answer("kube_pod_status_phase", running, phase="Running"), encoding="utf-8")
+    (pod,) = read_facts(paths, UTC).intervals
+    assert (pod.id, pod.gpus, pod.started, pod.ended) == ("ml/train-0", 2, at(1), at(3))

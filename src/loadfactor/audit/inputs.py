@@ -68,6 +68,14 @@ class _Gathering:
     left_out: list[LeftOut] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     written_at: list[float] = field(default_factory=list)
+    answers: list[tuple[str, str]] = field(default_factory=list)
+
+    def read_answers(self) -> None:
+        """Read all answers of Prometheus together: what a pod asks for and when it ran may stand in two of them."""
+        if self.answers:
+            metrics = read_state_metrics(self.answers, ", ".join(name for name, _ in self.answers))
+            self.jobs(metrics.pods)
+            self.machines(metrics.nodes)
 
     def jobs(self, reading: Reading[JobInterval]) -> None:
         """Take over intervals."""
@@ -109,6 +117,7 @@ def read_facts(
     found = _Gathering()
     for file in files:
         _read_jobs(file, zone, columns, form, progress, found)
+    found.read_answers()
     if nodes is not None:
         _read_nodes(nodes, zone, found)
     if not found.intervals:
@@ -158,9 +167,7 @@ def _read_jobs(
         found.jobs(objects.pods)
         found.machines(objects.nodes)
     elif is_prometheus_json(text):
-        metrics = read_state_metrics([(file.name, text)], file.name)
-        found.jobs(metrics.pods)
-        found.machines(metrics.nodes)
+        found.answers.append((file.name, text))
     else:
         refuse(text, file.name, JOBS_EXPECTED)
 

@@ -35,6 +35,8 @@ def measured(telemetry: Telemetry, fleet: Fleet, window: Window) -> tuple[Activi
             f"{len(telemetry.left_out):,} parts of the telemetry were left out ({telemetry.left_out[0].fault})"
         )
     spans = _spans(_by_gpu(numbered), window)
+    if numbered.height and not spans.height:
+        notes.append("telemetry tells of no span in the window: give samples of several moments in it")
     known = spans.filter(pl.col("share").is_not_null())
     drew = spans.filter(pl.col("watts").is_not_null())
     activity = Activity(*_arrays(known, "number", "begin", "end", "share"))
