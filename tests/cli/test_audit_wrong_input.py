@@ -145,6 +145,10 @@ def test_demand(command: Command, files: Files, tmp_path: Path) -> None:
         assert found.startswith("bad.csv: has no columns time and gpus; name them so in its first line, or say")
     bad.write_text("time,gpus\n2026-03-03T00:00:00Z,-2\n")
     assert refused(command, *log, str(bad)).startswith("bad.csv:2: gpus is '-2', which is no number of 0 or more")
+    bad.write_text("time,gpus\n2026-03-03T00:00:00Z,1e30\n")
+    assert refused(command, *log, str(bad)).startswith(
+        "bad.csv: needs 1e+30 GPUs at once, and 10,000,000 are accepted; "
+    )
 
 
 def test_a_log_of_which_no_row_can_be_read(command: Command, files: Files) -> None:
