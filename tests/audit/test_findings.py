@@ -140,6 +140,9 @@ def test_gpu_hours_that_ended_in_nothing() -> None:
     found = find_failures(record(jobs, 4, fleet(8)))
     assert found.value == pytest.approx(100 * 2 / 6)
     assert found.verdict == "flagged"
+    assert [row[:2] for row in found.evidence.rows] == [
+        ("COMPLETED", 1), ("FAILED", 1), ("TIMEOUT", 1), ("CANCELLED", 1),
+    ]  # fmt: skip
 
 
 def test_a_job_that_starts_again_and_again_is_a_storm() -> None:
@@ -154,6 +157,12 @@ def test_waits_are_told_by_size_and_count_who_still_waits() -> None:
     found = find_waits(record(jobs, 4, fleet(8)))
     assert (found.value, found.verdict) == (34.0, "flagged")
     assert found.figures["p95_hours_by_size"] == {"1": 2.0, "5-8": 34.0}
+
+
+def test_every_waiting_task_of_an_array_waits() -> None:
+    jobs = [held("a", 1, 0, 3), held("b", 1, None, None, submitted=0, state=JobState.PENDING, count=9)]
+    (row,) = find_waits(record(jobs, 4, fleet(8))).evidence.rows
+    assert row == ("1", 10, 4.0, 4.0, 4.0)
 
 
 def test_gpus_that_a_job_never_used() -> None:
@@ -174,4 +183,16 @@ def test_energy_of_free_idle_and_working_gpus() -> None:
     assert found.value == pytest.approx(100 * 0.3 / 1.7)
     assert found.figures["kilowatt_hours_per_gpu_hour_of_work"] == pytest.approx(0.7)
     assert found.figures["kilograms_of_carbon_dioxide"] == pytest.approx(1.7 * 0.4)
-    assert found.figures["joules_per_request"] == pytest.approx(1.4 * 3.6e6 / 1000)
+    assert found.figures["joules_per_request"] is None, "no job counts as a service"
+
+
+def test_what_requests_cost_is_what_services_drew_also_while_they_waited() -> None:
+    power = Power(np.array([0, 1, 2]), np.full(3, at(0)), np.full(3, at(2)), np.array([100.0, 50.0, 700.0]),
+                  np.array([0.0, np.nan, 0.8]))  # fmt: skip
+    jobs = [held("chat", 2, 0, 2, nodes=["n0"], partition="inference"), held("b", 1, 0, 2, nodes=["n1"])]
+    made = record(jobs, 2, fleet(2, 1), power=power, rule=SERVICES)
+    found = find_energy(made, Intensity(requests=1000.0, tokens=50_000.0))
+    assert found.figures["joules_per_request"] == pytest.approx(0.3 * 3.6e6 / 1000)
+    assert found.figures["joules_per_token"] == pytest.approx(0.3 * 3.6e6 / 50_000)
+    assert "services drew 1.08e+03 J for a request; services drew 21.6 J for a token." in found.sentence
+    assert "drew 0.3 J" not in find_energy(made).sentence

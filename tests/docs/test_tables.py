@@ -6,7 +6,9 @@ import re
 
 import pytest
 
+from loadfactor.audit.report import audit
 from loadfactor.model import Cluster, Horizon, Job, Metrics, Node, Objective, Plan, Service, Unavailable, limits
+from tests.audit.facts import fleet, held, record
 from tests.style.source import ROOT
 
 DOCS = ROOT / "docs"
@@ -59,6 +61,13 @@ def test_every_word_of_the_field_is_in_the_glossary() -> None:
         "plan placement policy value bound gap"
     )
     assert [word for word in words.split() if not re.search(rf"^{word}$", text, re.MULTILINE)] == []
+
+
+def test_the_thresholds_of_the_audit_are_the_real_ones() -> None:
+    told = re.findall(r"^\| `(\w+)` \| .* \| ?([\d.]*) \| .* \|$", page("audit.md"), re.MULTILINE)
+    found = audit(record([held("a", 1, 0, 1)], 4, fleet(2)), replays=False).findings
+    real = {each.rule: f"{each.threshold.value:g}" if each.threshold else "" for each in found}
+    assert dict(told) == real
 
 
 def test_links_between_the_front_pages_lead_somewhere() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -72,7 +73,10 @@ def _interval(interval: JobInterval, name: dict[str, Numbering]) -> JobInterval:
 
 
 def _left_out(row: LeftOut) -> LeftOut:
-    line = row.fault.path.rpartition(":")[2] or "?"
+    number = re.search(r"\d+", row.fault.path.rpartition(":")[2])
     return LeftOut(
-        Fault(f"the log:{line}", "could not be read", "see the report that is not anonymized"), row.gpu_seconds
+        Fault(
+            f"the log:{number.group() if number else '?'}", "could not be read", "see the report that is not anonymized"
+        ),
+        row.gpu_seconds,
     )

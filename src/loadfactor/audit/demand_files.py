@@ -11,6 +11,8 @@ from loadfactor.errors import InputError
 from loadfactor.sources.demand import read_demand
 from loadfactor.sources.formats import DemandFormat
 
+MOST_GPUS = 10_000_000
+
 
 def demand_of(file: Path, form: DemandFormat, per_gpu: float, column: str = "requests") -> Demand:
     """Return the GPUs that services needed, from rates of which one GPU serves `per_gpu` a second.
@@ -28,4 +30,8 @@ def demand_of(file: Path, form: DemandFormat, per_gpu: float, column: str = "req
     known = ~np.isnan(rates)
     if not known.any():
         raise InputError.of(file.name, f"has no {column} that are known", "choose another column")
-    return Demand(begin[known], begin[known] + log.bin_seconds, rates[known] / per_gpu)
+    gpus = rates[known] / per_gpu
+    if gpus.max() > MOST_GPUS:
+        remedy = "correct it, or say with --demand-per-gpu what one GPU serves"
+        raise InputError.of(file.name, f"needs {gpus.max():g} GPUs at once, and {MOST_GPUS:,} are accepted", remedy)
+    return Demand(begin[known], begin[known] + log.bin_seconds, gpus)

@@ -9,14 +9,17 @@ from typing import Any
 
 from loadfactor.audit.report import AuditReport
 
+_DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
 
 def figures_csv(report: AuditReport) -> str:
     """Return every figure of the report's document, one a line: where it stands, and what it is.
 
-    A cell that a spreadsheet would take for a formula is written with a quote in front.
+    A text that a spreadsheet would take for a formula is written with a quote in front. All texts are quoted, since a
+    lone carriage return would begin a row of its own in some readers.
     """
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
+    writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(("figure", "value"))
     writer.writerows((_safe(path), _safe(value)) for path, value in _leaves(report.to_document(), ""))
     return stream.getvalue()
@@ -34,5 +37,5 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _safe(value: Any) -> Any:
-    """Return text that no spreadsheet runs (OWASP, CSV injection)."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    """Return text that no spreadsheet runs (OWASP, CSV injection); numbers, also negative ones, stay numbers."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in _DANGEROUS else value

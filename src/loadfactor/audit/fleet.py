@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from loadfactor.audit.window import Window
 from loadfactor.errors import InputError
 from loadfactor.sources.facts import JobInterval, NodeFact, NodeGpus
 
@@ -62,19 +62,19 @@ def stated_fleet(nodes: Iterable[NodeFact]) -> Fleet:
     return Fleet(kept, stated=True)
 
 
-def gathered_fleet(intervals: Sequence[JobInterval], window: Window) -> Fleet:
-    """Return the nodes that the log names, each with the most GPUs that jobs held on it at one moment of the window.
+def gathered_fleet(intervals: Sequence[JobInterval]) -> Fleet:
+    """Return the nodes that the log names, each with the most GPUs that jobs held on it at one moment of the log.
 
     Raises `InputError` where the log names none: nothing then says how many GPUs there are.
     """
-    nodes = nodes_in_use(intervals, window)
+    nodes = nodes_in_use(intervals)
     if not nodes:
         remedy = "say what there is, as in --nodes 16x8:H100-80GB, or give the scheduler's list of nodes"
         raise InputError.of("nodes", "the log names no node, so nothing says how many GPUs there are", remedy)
     return Fleet(nodes, stated=False)
 
 
-def nodes_in_use(intervals: Sequence[JobInterval], window: Window) -> tuple[NodeFact, ...]:
+def nodes_in_use(intervals: Sequence[JobInterval]) -> tuple[NodeFact, ...]:
     """Return the nodes that the log names, each with the most GPUs that jobs held on it at one moment."""
     changes: dict[str, list[tuple[float, int]]] = defaultdict(list)
     highest: dict[str, int] = defaultdict(int)
@@ -83,7 +83,7 @@ def nodes_in_use(intervals: Sequence[JobInterval], window: Window) -> tuple[Node
             continue
         for share in shares_of(interval):
             changes[share.node] += [(interval.started, share.gpus or 0)]
-            changes[share.node] += [(window.end if interval.ended is None else interval.ended, -(share.gpus or 0))]
+            changes[share.node] += [(inf if interval.ended is None else interval.ended, -(share.gpus or 0))]
             highest[share.node] = max([highest[share.node], *(index + 1 for index in share.indices)])
     counted = {name: max(highest[name], _most_at_once(of_node)) for name, of_node in changes.items()}
     return tuple(NodeFact(name=name, gpus=gpus) for name, gpus in sorted(counted.items()) if gpus)

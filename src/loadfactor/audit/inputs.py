@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from loadfactor.sources.slurm.jobs_json import read_slurm_jobs_json
 from loadfactor.sources.slurm.moments import Zone
 from loadfactor.sources.slurm.nodes_json import read_slurm_nodes_json
 from loadfactor.sources.slurm.nodes_text import read_scontrol_nodes
+from loadfactor.sources.slurm.repeats import without_repeats
 from loadfactor.sources.slurm.sacct import read_sacct
 from loadfactor.sources.sniff import (
     is_json,
@@ -66,23 +68,37 @@ class _Gathering:
     left_out: list[LeftOut] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     written_at: list[float] = field(default_factory=list)
+    answers: list[tuple[str, str]] = field(default_factory=list)
+
+    def read_answers(self) -> None:
+        """Read all answers of Prometheus together: what a pod asks for and when it ran may stand in two of them."""
+        if self.answers:
+            metrics = read_state_metrics(self.answers, ", ".join(name for name, _ in self.answers))
+            self.jobs(metrics.pods)
+            self.machines(metrics.nodes)
 
     def jobs(self, reading: Reading[JobInterval]) -> None:
         """Take over intervals."""
         self.intervals += reading.facts
         self._take(reading)
+        if reading.written_at is not None:
+            self.written_at.append(reading.written_at)
 
     def machines(self, reading: Reading[NodeFact]) -> None:
-        """Take over nodes."""
+        """Take over nodes. When they were listed says nothing of how far the log of jobs goes."""
         self.nodes += reading.facts
         self._take(reading)
+
+    def without_repeats(self, source: str) -> list[JobInterval]:
+        """Return the intervals, each stay once: logs that overlap in time tell some of them twice."""
+        kept, repeated = without_repeats(self.intervals, source)
+        self.left_out += repeated
+        return kept
 
     def _take(self, reading: Reading[JobInterval] | Reading[NodeFact]) -> None:
         self.rows_read += reading.rows_read
         self.left_out += reading.left_out
         self.notes += reading.notes
-        if reading.written_at is not None:
-            self.written_at.append(reading.written_at)
 
 
 def read_facts(
@@ -101,20 +117,31 @@ def read_facts(
     found = _Gathering()
     for file in files:
         _read_jobs(file, zone, columns, form, progress, found)
+    found.read_answers()
     if nodes is not None:
         _read_nodes(nodes, zone, found)
     if not found.intervals:
-        remedy = "fetch the log of a span in which jobs had GPUs (sacct -a -X -D -P -o ALL -S now-7days)"
-        raise InputError.of(files[0].name, "holds no job that had or asked for a GPU", remedy)
+        raise _without_jobs(files[0].name, found.left_out)
+    source = ", ".join(file.name for file in files)
     return Facts(
-        source=", ".join(file.name for file in files),
-        intervals=found.intervals,
+        source=source,
+        intervals=found.without_repeats(source) if len(files) > 1 else found.intervals,
         nodes=tuple({node.name: node for node in found.nodes}.values()),
         rows_read=found.rows_read,
         left_out=tuple(found.left_out),
         notes=tuple(dict.fromkeys(found.notes)),
         written_at=max(found.written_at, default=None),
     )
+
+
+def _without_jobs(name: str, left_out: Sequence[LeftOut]) -> InputError:
+    if left_out:
+        first = left_out[0].fault
+        fact = f"no job with GPUs can be read; {len(left_out):,} rows are left out, the first is {first.path}"
+        fact = f"{fact}: {first.fact}"
+        return InputError.of(name, fact, first.remedy)
+    remedy = "fetch the log of a span in which jobs had GPUs (sacct -a -X -D -P -o ALL -S now-7days)"
+    return InputError.of(name, "holds no job that had or asked for a GPU", remedy)
 
 
 def _read_jobs(
@@ -140,9 +167,7 @@ def _read_jobs(
         found.jobs(objects.pods)
         found.machines(objects.nodes)
     elif is_prometheus_json(text):
-        metrics = read_state_metrics([(file.name, text)], file.name)
-        found.jobs(metrics.pods)
-        found.machines(metrics.nodes)
+        found.answers.append((file.name, text))
     else:
         refuse(text, file.name, JOBS_EXPECTED)
 
@@ -154,12 +179,23 @@ def needs_zone(file: Path, form: JobFormat | None) -> bool:
     return not is_json(_head(file))
 
 
+def nodes_need_zone(nodes: str | None) -> bool:
+    """Return whether `nodes` is a file that states local times (since when a node has been drained, say)."""
+    return nodes is not None and not is_short_cluster(nodes) and is_scontrol_nodes(_nodes_text(nodes))
+
+
+def _nodes_text(nodes: str) -> str:
+    if not Path(nodes).exists():
+        remedy = "name a file that is there, or a short form such as 16x8:H100-80GB"
+        raise InputError.of("--nodes", f"{nodes!r} is no file", remedy)
+    return text_of(Path(nodes))
+
+
 def _read_nodes(nodes: str, zone: Zone, found: _Gathering) -> None:
     if is_short_cluster(nodes):
         found.machines(read_short_cluster(nodes, "--nodes"))
         return
-    file = Path(nodes)
-    text = text_of(file)
+    file, text = Path(nodes), _nodes_text(nodes)
     if is_scontrol_nodes(text):
         found.machines(read_scontrol_nodes(text, file.name, str(zone)))
     elif is_slurm_nodes_json(text):
@@ -199,7 +235,10 @@ def _head(file: Path) -> str:
     except OSError as error:
         raise InputError.of(str(file), f"cannot be read ({error.strerror})", "name another file") from None
     if start.startswith(_GZIP):
-        start = zlib.decompressobj(wbits=31).decompress(start, HEAD_BYTES)
+        try:
+            start = zlib.decompressobj(wbits=31).decompress(start, HEAD_BYTES)
+        except zlib.error:
+            raise InputError.of(file.name, "is a damaged gzip file", "fetch or pack it again") from None
     return start.decode("utf-8", errors="replace")
 
 
@@ -208,15 +247,21 @@ def _share_of(progress: Told | None) -> Callable[[int, float], None] | None:
 
 
 def latest_moment(intervals: Iterable[JobInterval], written_at: float | None) -> float:
-    """Return the last moment that the log speaks of, or when it was written, where it says that."""
-    if written_at is not None:
-        return written_at
-    moments = (
+    """Return the last moment that the log speaks of: when it was written, where it says that, or of its last job.
+
+    Raises `InputError` where no job states a moment.
+    """
+    moments = [
         moment for each in intervals for moment in (each.submitted, each.started, each.ended) if moment is not None
-    )
+    ]
+    if written_at is not None:
+        moments.append(written_at)
+    if not moments:
+        raise InputError.of("the log", "no job states a moment", "fetch it with Submit, Start and End")
     return max(moments)
 
 
 def first_moment(intervals: Iterable[JobInterval]) -> float:
-    """Return the first moment at which the log says that a job started or was submitted."""
-    return min(moment for each in intervals for moment in (each.submitted, each.started) if moment is not None)
+    """Return the first moment at which the log says that a job started or was submitted; infinite without any."""
+    moments = (moment for each in intervals for moment in (each.submitted, each.started) if moment is not None)
+    return min(moments, default=math.inf)

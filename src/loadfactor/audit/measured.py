@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,14 @@ def measured(telemetry: Telemetry, fleet: Fleet, window: Window) -> tuple[Activi
     """
     frame = telemetry.samples.filter(pl.col("gpu").is_not_null())
     numbered, strangers = _numbered(frame, fleet)
-    notes = [f"telemetry of {name} is not used: the fleet has no such node" for name in strangers[:5]]
+    notes = [f"telemetry of {name} is not used: the fleet has no such node or GPU" for name in strangers[:5]]
+    if telemetry.left_out:
+        notes.append(
+            f"{len(telemetry.left_out):,} parts of the telemetry were left out ({telemetry.left_out[0].fault})"
+        )
     spans = _spans(_by_gpu(numbered), window)
+    if numbered.height and not spans.height:
+        notes.append("telemetry tells of no span in the window: give samples of several moments in it")
     known = spans.filter(pl.col("share").is_not_null())
     drew = spans.filter(pl.col("watts").is_not_null())
     activity = Activity(*_arrays(known, "number", "begin", "end", "share"))
@@ -82,14 +89,25 @@ def _part(profile: str) -> float:
     return 1.0 if share is None else share
 
 
+def _short_names(fleet: Fleet) -> dict[str, int]:
+    """Return the position of each node by its name without a domain, where that names one node only."""
+    count = Counter(_short(name) for name in fleet.number)
+    return {_short(name): position for name, position in fleet.number.items() if count[_short(name)] == 1}
+
+
+def _short(host: str) -> str:
+    """Return a host's name without its domain; an address has none."""
+    return host if host.replace(".", "").replace(":", "").isdecimal() else host.partition(".")[0]
+
+
 def _numbered(frame: pl.DataFrame, fleet: Fleet) -> tuple[pl.DataFrame, list[str]]:
     """Return the samples with the fleet's number of their GPU, and the hosts that are no node of it."""
-    short = {name.partition(".")[0]: position for name, position in fleet.number.items()}
+    short = _short_names(fleet)
     numbers: list[int | None] = []
     strangers: dict[str, None] = {}
     for host, gpu in frame.select("host", "gpu").iter_rows():
         name = host or ""
-        node = fleet.number.get(name, short.get(name.partition(".")[0]))
+        node = fleet.number.get(name, short.get(_short(name)))
         if node is None or gpu >= fleet.nodes[node].gpus:
             strangers[name] = None
             numbers.append(None)

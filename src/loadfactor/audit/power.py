@@ -12,6 +12,7 @@ from loadfactor.audit.timeline import Timeline
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 JOULES_PER_KILOWATT_HOUR = 3_600_000.0
 
 
@@ -47,6 +48,12 @@ class Drawn:
     def whole(self) -> float:
         """All energy that is known."""
         return self.free + self.idle + self.working
+
+
+def drawn_by(timeline: Timeline, power: Power, owners: Flags) -> float:
+    """Return the joules that GPUs drew while `owners` (by interval) held them, idle or not, as far as known."""
+    spans = Activity(power.gpu, power.begin, power.end, power.share)
+    return float((held_within(timeline, spans, owners) * power.watts).sum())
 
 
 def drawn(timeline: Timeline, power: Power) -> Drawn:

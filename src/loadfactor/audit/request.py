@@ -11,11 +11,21 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from loadfactor.audit.activity import Activity
 from loadfactor.audit.demand_files import demand_of
 from loadfactor.audit.fleet import Fleet, gathered_fleet, named_like, nodes_in_use, stated_fleet
-from loadfactor.audit.inputs import Facts, first_moment, latest_moment, needs_zone, read_facts, text_of
+from loadfactor.audit.idleness import waiting_span
+from loadfactor.audit.inputs import (
+    Facts,
+    first_moment,
+    latest_moment,
+    needs_zone,
+    nodes_need_zone,
+    read_facts,
+    text_of,
+)
 from loadfactor.audit.measured import measured
 from loadfactor.audit.power import Power
 from loadfactor.audit.record import Record, make_record
 from loadfactor.audit.services import Demand, ServiceRule
+from loadfactor.audit.timeline import clipped
 from loadfactor.audit.window import DEFAULT_DAYS, Window, last_days
 from loadfactor.errors import InputError
 from loadfactor.sources.formats import DemandFormat, JobFormat
@@ -25,6 +35,8 @@ from loadfactor.sources.telemetry.dcgm import Query, Scrape, read_dcgm_answers, 
 from loadfactor.sources.telemetry.samples import Telemetry
 
 LONGEST_DAYS = 400
+FIRST_YEAR, LAST_YEAR = 1970, 5000
+"""The years that the readers of logs accept."""
 Say = Callable[[str, float], None]
 
 
@@ -67,7 +79,7 @@ def record_of(request: AuditRequest, say: Say | None = None) -> Record:
         None if say is None else lambda share: say("reading", share),
     )
     window = _window(request, facts, zone)
-    fleet = _fleet(request, facts, window)
+    fleet = _fleet(request, facts)
     activity, power, seen = _measured(request, fleet, window)
     if say is not None:
         say("laying out", 0.0)
@@ -87,18 +99,19 @@ def record_of(request: AuditRequest, say: Say | None = None) -> Record:
     )
 
 
-def _fleet(request: AuditRequest, facts: Facts, window: Window) -> Fleet:
+def _fleet(request: AuditRequest, facts: Facts) -> Fleet:
     if not facts.nodes:
-        return gathered_fleet(facts.intervals, window)
+        return gathered_fleet(facts.intervals)
     fleet = stated_fleet(facts.nodes)
     if request.nodes is not None and is_short_cluster(request.nodes):
-        return named_like(fleet, nodes_in_use(facts.intervals, window))
+        return named_like(fleet, nodes_in_use(facts.intervals))
     return fleet
 
 
 def _zone(request: AuditRequest) -> Zone:
     if request.zone is None:
         local = [file.name for file in request.files if needs_zone(file, request.form)]
+        local += [Path(request.nodes).name] if request.nodes and nodes_need_zone(request.nodes) else []
         if local:
             remedy = "name the zone of the cluster's clock: --timezone Europe/Berlin, or UTC"
             raise InputError.of(local[0], "states local times, and nothing says of which zone", remedy)
@@ -111,18 +124,32 @@ def _zone(request: AuditRequest) -> Zone:
 
 
 def _window(request: AuditRequest, facts: Facts, zone: Zone) -> Window:
+    if request.since is not None and request.days is not None:
+        fact = "counts back from the end, and --since names the begin too"
+        raise InputError.of("--days", fact, "leave one of the two out")
     end = _moment("--until", request.until, zone)
     end = latest_moment(facts.intervals, facts.written_at) if end is None else end
     begin = _moment("--since", request.since, zone)
     if begin is None:
         begin = last_days(end, zone, request.days or DEFAULT_DAYS).begin
-        if request.days is None:
-            begin = max(begin, min(first_moment(facts.intervals), end - 1))
+        if request.days is None and first_moment(facts.intervals) < end:
+            begin = max(begin, first_moment(facts.intervals))
     window = Window(begin, end, zone)
     if window.hours > 24 * LONGEST_DAYS:
         fact = f"spans {window.hours / 24:,.0f} days, and {LONGEST_DAYS} are accepted"
         raise InputError.of("window", fact, "choose a part of it with --since and --until")
+    _refuse_empty(window, facts)
     return window
+
+
+def _refuse_empty(window: Window, facts: Facts) -> None:
+    """Raise `InputError` where no job of the log waited or ran in the window: a year mistyped, most likely."""
+    if any(clipped(each, window) or waiting_span(each, window) for each in facts.intervals):
+        return
+    first, last = first_moment(facts.intervals), latest_moment(facts.intervals, None)
+    told = f"{window.told(min(first, last))} to {window.told(last)}"
+    fact = f"no job of the log waits or runs from {window.told(window.begin)} to {window.told(window.end)}"
+    raise InputError.of("window", fact, f"choose a span with --since and --until; the log tells of {told}")
 
 
 def _moment(option: str, text: str | None, zone: Zone) -> float | None:
@@ -133,13 +160,21 @@ def _moment(option: str, text: str | None, zone: Zone) -> float | None:
     except ValueError:
         remedy = "write it as 2026-03-01 or 2026-03-01T06:00"
         raise InputError.of(option, f"{text!r} is no moment", remedy) from None
+    if not FIRST_YEAR <= moment.year <= LAST_YEAR:
+        raise InputError.of(option, f"{text!r} lies in no year of a log", "correct the year")
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)).timestamp()
 
 
 def _demand(request: AuditRequest) -> Demand | None:
     if request.demand is None:
         return None
-    form = request.demand_form or DemandFormat(columns={"time": "time", "rate": "gpus"}, zone=request.zone)
+    form = request.demand_form
+    if form is None:
+        form = DemandFormat(columns={"time": "time", "rate": "gpus"}, zone=request.zone)
+        header = text_of(request.demand).lstrip().partition("\n")[0]
+        if not {"time", "gpus"} <= {cell.strip(' "\r') for cell in header.split(",")}:
+            remedy = "name them so in its first line, or say what the file is with --demand-preset"
+            raise InputError.of(request.demand.name, "has no columns time and gpus", remedy)
     return demand_of(request.demand, form, request.demand_per_gpu, request.demand_column)
 
 

@@ -15,12 +15,14 @@ from loadfactor.cli.progress import shares_told
 from loadfactor.errors import InputError
 
 if TYPE_CHECKING:
+    from loadfactor.audit.findings.energy import Intensity
     from loadfactor.audit.report import AuditReport
     from loadfactor.audit.request import AuditRequest
 
 Text = str | None
 Texts = list[str] | None
 Number = float | None
+DEMAND_PER_GPU = 1.0
 
 
 def audit(
@@ -34,15 +36,22 @@ def audit(
     preset: Annotated[Text, typer.Option(help="Format of another log of jobs, such as swf.")] = None,
     since: Annotated[Text, typer.Option(metavar="MOMENT", help="Begin of the window (2026-03-01T06:00).")] = None,
     until: Annotated[Text, typer.Option(metavar="MOMENT", help="End of the window; else the log's end.")] = None,
-    days: Annotated[int | None, typer.Option(min=1, help="Days before the end; else 7, or the log's.")] = None,
+    days: Annotated[int | None, typer.Option(min=1, max=400, help="Days before the end; else 7, or the log's.")] = None,
     service_partition: Annotated[Texts, typer.Option(metavar="PATTERN", help="Partitions of services.")] = None,
     service_account: Annotated[Texts, typer.Option(metavar="PATTERN", help="Accounts of services.")] = None,
     service_name: Annotated[Texts, typer.Option(metavar="PATTERN", help="Names of services' jobs.")] = None,
     service_days: Annotated[Number, typer.Option(parser=positive, help="What has run so long is a service.")] = None,
     demand: Annotated[Text, typer.Option(metavar="FILE", help="Demand of services: time,gpus, or a rate.")] = None,
     demand_preset: Annotated[Text, typer.Option(help="Format of the demand.")] = None,
-    demand_per_gpu: Annotated[float, typer.Option(parser=positive, help="Rate that one GPU serves.")] = 1.0,
+    demand_per_gpu: Annotated[float, typer.Option(parser=positive, help="Rate that one GPU serves.")] = DEMAND_PER_GPU,
     telemetry: Annotated[Texts, typer.Option(metavar="FILE", help="DCGM scrapes or Prometheus JSON.")] = None,
+    carbon: Annotated[Number, typer.Option(parser=positive, metavar="GRAMS", help="CO2 of a kWh.")] = None,
+    requests: Annotated[
+        Number, typer.Option(parser=positive, metavar="COUNT", help="Requests that services served.")
+    ] = None,
+    tokens: Annotated[
+        Number, typer.Option(parser=positive, metavar="COUNT", help="Tokens that services served.")
+    ] = None,
     gpu_hour: Annotated[Number, typer.Option(parser=positive, metavar="PRICE", help="Price of a GPU-hour.")] = None,
     currency: Annotated[str, typer.Option(help="Currency of the price.")] = "EUR",
     replays: Annotated[bool, typer.Option("--replay/--no-replay", help="Replay the week in other orders.")] = True,
@@ -60,6 +69,7 @@ def audit(
     refuse_unwritable("--output", output, (".json",))
     refuse_unwritable("--csv", csv, (".csv",))
     request = _request(dict(locals()))
+    intensity = _intensity(request, carbon, requests, tokens)
     from loadfactor.audit.costs import Costs
     from loadfactor.audit.report import audit as find
     from loadfactor.audit.request import record_of
@@ -70,7 +80,7 @@ def audit(
             from loadfactor.audit.anonymous import anonymized
 
             record = anonymized(record)
-        report = find(record, Costs(gpu_hour, currency), replays, say)
+        report = find(record, Costs(gpu_hour, currency), replays, say, intensity)
     _write(report, html, output, csv)
     _print(report, format_)
     if fail_above is not None and 100 * report.wasted_share > fail_above:
@@ -86,8 +96,7 @@ def _request(given: dict[str, Any]) -> AuditRequest:
     if given["demo"]:
         from loadfactor.audit.demo import demo_request
 
-        if given["files"]:
-            raise InputError.of("--demo", "has logs of its own, and others are named too", "leave one of the two out")
+        _refuse_beside_demo(given)
         return demo_request()
     if not given["files"]:
         raise InputError.of("LOG", "no log is named", "name what sacct printed, or look at --demo first")
@@ -113,6 +122,35 @@ def _request(given: dict[str, Any]) -> AuditRequest:
         demand_per_gpu=given["demand_per_gpu"],
         telemetry=tuple(map(Path, given["telemetry"] or ())),
     )
+
+
+def _refuse_beside_demo(given: dict[str, Any]) -> None:
+    if given["files"]:
+        raise InputError.of("--demo", "has logs of its own, and others are named too", "leave one of the two out")
+    for name in _OF_OWN_LOGS:
+        if given[name] and (name, given[name]) != ("demand_per_gpu", DEMAND_PER_GPU):
+            option = f"--{name.replace('_', '-')}"
+            raise InputError.of(option, "is about logs of your own, and --demo has its own", "leave one of the two out")
+
+
+_OF_OWN_LOGS = (
+    *("nodes", "timezone", "columns", "preset", "since", "until", "days", "service_partition", "service_account"),
+    *("service_name", "service_days", "demand", "demand_preset", "demand_per_gpu", "telemetry"),
+)
+
+
+def _intensity(request: AuditRequest, carbon: Number, requests: Number, tokens: Number) -> Intensity:
+    from loadfactor.audit.findings.energy import Intensity
+
+    given = {"--carbon": carbon, "--requests": requests, "--tokens": tokens}
+    stated = [option for option, value in given.items() if value is not None]
+    if stated and not request.telemetry:
+        remedy = "give DCGM's power or energy with --telemetry"
+        raise InputError.of(stated[0], "is about energy, and no telemetry tells of any", remedy)
+    if request.rule.is_empty and (requests is not None or tokens is not None):
+        remedy = "say which jobs are services, with --service-partition, --service-account or --service-name"
+        raise InputError.of(stated[-1], "counts what services served, and no job counts as a service", remedy)
+    return Intensity(carbon, requests, tokens)
 
 
 def _preset(option: str, name: str | None, presets: Any, zone: str | None) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loadfactor.audit.finding import Evidence, Finding, Threshold, verdict_of
-from loadfactor.audit.power import JOULES_PER_KILOWATT_HOUR, Drawn, drawn
+from loadfactor.audit.power import JOULES_PER_KILOWATT_HOUR, Drawn, Power, drawn, drawn_by
 from loadfactor.audit.record import Record
 from loadfactor.units import SECONDS_PER_HOUR
 
@@ -18,9 +18,9 @@ THRESHOLD = Threshold(
 
 @dataclass(frozen=True, slots=True)
 class Intensity:
-    """Carbon of the grid in grams of CO2 for a kilowatt-hour, and how many requests or tokens the energy served.
+    """Carbon of the grid in grams of CO2 for a kilowatt-hour, and the requests and tokens that services served.
 
-    None where nobody states it.
+    The counts are those of the window. None where nobody states it.
     """
 
     grams_per_kilowatt_hour: float | None = None
@@ -39,7 +39,7 @@ def find_energy(record: Record, intensity: Intensity | None = None) -> Finding:
             threshold=THRESHOLD,
             remedy="Give DCGM's DCGM_FI_DEV_POWER_USAGE or its energy counter with --telemetry.",
         )
-    energy = drawn(record.timeline, record.power)
+    energy, served = drawn(record.timeline, record.power), _served(record, record.power)
     stated = intensity or Intensity()
     wasted = energy.free + energy.idle
     value = 100 * wasted / energy.whole if energy.whole else None
@@ -47,14 +47,19 @@ def find_energy(record: Record, intensity: Intensity | None = None) -> Finding:
         rule="energy",
         title="Energy without work",
         verdict=verdict_of(value, THRESHOLD),
-        sentence=_sentence(energy, stated),
+        sentence=_sentence(energy, stated, served),
         value=value,
         unit=THRESHOLD.unit,
         threshold=THRESHOLD,
         evidence=Evidence(("GPUs", "kWh", "GPU-hours", "watts, mean"), _rows(energy)),
         remedy="Let free nodes sleep (in Slurm: SuspendProgram), and end jobs that hold idle GPUs.",
-        figures=_figures(energy, stated),
+        figures=_figures(energy, stated, served),
     )
+
+
+def _served(record: Record, power: Power) -> float | None:
+    """Return the joules that services drew, whether a request was there or not; None where none is known."""
+    return drawn_by(record.timeline, power, record.is_service) if record.is_service.any() else None
 
 
 def _kilowatt_hours(joules: float) -> float:
@@ -74,17 +79,21 @@ def _rows(energy: Drawn) -> tuple[tuple[str, float, float, float], ...]:
     )
 
 
-def _sentence(energy: Drawn, stated: Intensity) -> str:
+def _sentence(energy: Drawn, stated: Intensity, served: float | None) -> str:
     wasted = _kilowatt_hours(energy.free + energy.idle)
     carbon = ""
     if stated.grams_per_kilowatt_hour is not None:
         carbon = f" ({wasted * stated.grams_per_kilowatt_hour / 1000:,.1f} kg of CO2)"
     work = energy.working_seconds / SECONDS_PER_HOUR
     each = f"; a GPU-hour of work took {_kilowatt_hours(energy.working) / work:.2f} kWh" if work else ""
-    return f"GPUs drew {wasted:,.1f} kWh{carbon} while they did nothing{each}."
+    told = f"GPUs drew {wasted:,.1f} kWh{carbon} while they did nothing{each}"
+    for what, count in (("request", stated.requests), ("token", stated.tokens)):
+        if count and served is not None:
+            told += f"; services drew {served / count:,.3g} J for a {what}"
+    return f"{told}."
 
 
-def _figures(energy: Drawn, stated: Intensity) -> dict[str, float | None]:
+def _figures(energy: Drawn, stated: Intensity, served: float | None) -> dict[str, float | None]:
     whole, work = _kilowatt_hours(energy.whole), energy.working_seconds / SECONDS_PER_HOUR
     grams = stated.grams_per_kilowatt_hour
     return {
@@ -94,6 +103,6 @@ def _figures(energy: Drawn, stated: Intensity) -> dict[str, float | None]:
         "free_watts_mean": energy.free / energy.free_seconds if energy.free_seconds else None,
         "kilowatt_hours_per_gpu_hour_of_work": _kilowatt_hours(energy.working) / work if work else None,
         "kilograms_of_carbon_dioxide": None if grams is None else whole * grams / 1000,
-        "joules_per_request": energy.working / stated.requests if stated.requests else None,
-        "joules_per_token": energy.working / stated.tokens if stated.tokens else None,
+        "joules_per_request": served / stated.requests if stated.requests and served is not None else None,
+        "joules_per_token": served / stated.tokens if stated.tokens and served is not None else None,
     }

@@ -39,7 +39,7 @@ def find_failures(record: Record) -> Finding:
         hours[holding.interval.state] += holding.gpu_hours
         counts[holding.interval.state] += 1
     held = sum(hours.values())
-    lost = sum(hours[state] for state in FAILED_STATES)
+    lost = sum(hours.get(state, 0.0) for state in FAILED_STATES)
     value = 100 * lost / held if held else None
     return Finding(
         rule="failures",

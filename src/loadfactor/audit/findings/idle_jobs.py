@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from loadfactor.audit.activity import IDLE_BELOW
-from loadfactor.audit.finding import Evidence, Finding, Threshold, verdict_of
+from loadfactor.audit.finding import Cell, Evidence, Finding, Threshold, verdict_of
 from loadfactor.audit.findings.holdings import SHOWN_ROWS, told
 from loadfactor.audit.record import Record
 from loadfactor.units import SECONDS_PER_HOUR
@@ -54,16 +54,7 @@ def find_idle_jobs(record: Record) -> Finding:
         threshold=THRESHOLD,
         evidence=Evidence(
             ("job", "user", "GPUs held", "of them never used", "GPU-hours of these"),
-            tuple(
-                (
-                    record.intervals[each.job].id,
-                    told(record.intervals[each.job]),
-                    each.gpus,
-                    each.idle_gpus,
-                    round(each.idle_hours, 1),
-                )
-                for each in worst[:SHOWN_ROWS]
-            ),
+            tuple(_row(record, each) for each in worst[:SHOWN_ROWS]),
         ),
         remedy="Warn and then end jobs whose GPUs stay idle; ask for as many GPUs as the program uses.",
         recoverable_gpu_hours=idle,
@@ -80,6 +71,11 @@ def _unknown() -> Finding:
         threshold=THRESHOLD,
         remedy="Give DCGM scrapes or Prometheus' answers with --telemetry.",
     )
+
+
+def _row(record: Record, used: _Used) -> tuple[Cell, ...]:
+    interval = record.intervals[used.job]
+    return (interval.id, told(interval), used.gpus, used.idle_gpus, round(used.idle_hours, 1))
 
 
 def _used(record: Record) -> list[_Used]:

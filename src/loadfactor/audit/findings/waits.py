@@ -63,5 +63,6 @@ def _waits(record: Record, least: int, most: float) -> list[float]:
         end = interval.started if interval.started is not None else interval.ended
         inside = begin is not None and begin < record.window.end and (end is None or end >= record.window.begin)
         if begin is not None and inside and (interval.started is not None or waiting_span(interval, record.window)):
-            found.append(max(0.0, (record.window.end if end is None else min(end, record.window.end)) - begin))
+            waited = max(0.0, (record.window.end if end is None else min(end, record.window.end)) - begin)
+            found += [waited] * interval.count
     return [seconds / SECONDS_PER_HOUR for seconds in found]
