@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import random
 import shutil
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 
 import numpy as np
 
+from loadfactor.audit.comparison import ALIKE, Comparison
 from loadfactor.audit.costs import Costs
 from loadfactor.audit.demo import demo_request
+from loadfactor.audit.findings.buying import find_buying
+from loadfactor.audit.findings.ordering import find_ordering
 from loadfactor.audit.report import AuditReport, audit
 from loadfactor.audit.request import record_of
 from loadfactor.audit.services import Demand, ServiceRule
+from loadfactor.audit.whatif import POLICIES, run_policy, workload_of
 from loadfactor.sources.facts import JobInterval
 from tests.audit.facts import HOUR, at, fleet, held, record
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+HOURS = 8
 BROWSER_ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
 
 
@@ -34,20 +40,25 @@ def demo_report() -> AuditReport:
 
 @cache
 def replayed_report() -> AuditReport:
-    """Return the audit of a made-up day of 16 GPUs, half of them a service's, with its replays."""
+    """Return the audit of a made-up morning of 16 GPUs, half of them a service's, replayed under every policy once."""
     draw = random.Random(7)
-    jobs = [_job(f"job-{number}", draw.choice((1, 2, 4)), draw) for number in range(24)]
+    jobs = [_job(f"job-{number}", draw.choice((1, 2, 4)), draw) for number in range(9)]
     service = held("chat", 8, 0, None, partition="inference", nodes=("n0",))
-    begin = at(0) + HOUR * np.arange(24.0)
-    demand = Demand(begin, begin + HOUR, np.tile([2.0, 4.0, 7.0, 3.0], 6))
-    return audit(
-        record([service, *jobs], 24, fleet(8, 8), rule=ServiceRule(partitions=("inference",)), demand=demand),
-        Costs(3.0, "USD"),
-    )
+    begin = at(0) + HOUR * np.arange(HOURS, dtype=np.float64)
+    demand = Demand(begin, begin + HOUR, np.tile([2.0, 4.0, 7.0, 3.0], HOURS // 4))
+    found = record([service, *jobs], HOURS, fleet(8, 8), rule=ServiceRule(partitions=("inference",)), demand=demand)
+    workload = workload_of(found)
+    outcomes = {policy: run_policy(policy, workload) for policy in POLICIES}
+    measures = {policy: outcome.measures for policy, outcome in outcomes.items()}
+    comparison = Comparison(workload, {ALIKE: measures}, {}, outcomes)
+    report = audit(found, Costs(3.0, "USD"), replays=False)
+    told = {each.rule: each for each in (find_ordering(comparison), find_buying(found, comparison))}
+    findings = tuple(told.get(finding.rule, finding) for finding in report.findings)
+    return replace(report, comparison=comparison, findings=findings)
 
 
 def _job(name: str, gpus: int, draw: random.Random) -> JobInterval:
-    begin = draw.uniform(0.5, 20)
+    begin = draw.uniform(0.5, HOURS - 3)
     end = begin + draw.uniform(0.5, 3)
     return held(name, gpus, begin, end, submitted=begin - 0.5, nodes=("n1",), limit_seconds=4 * HOUR)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -17,14 +17,15 @@ from loadfactor.audit.report import AuditReport
 from loadfactor.model import to_json
 from tests.audit.pages import BROWSER_ARGUMENTS, browser_path, demo_report, replayed_report
 
-VIEWS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
+Scheme = Literal["light", "dark"]
+VIEWS: list[tuple[int, Scheme]] = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
 MARKS = {
     "week": (".mark-area path", 2),
-    "heat": (".mark-rect path", 24),
+    "heat": (".mark-rect path", 8),
     "grid": ("g[transform] > path", 3),
     "orders": (".mark-area path", 6),
-    "blocks": (".mark-rect path", 2),
-    "sizes": (".mark-rect path", 2),
+    "blocks": (".mark-rect path", 1),
+    "sizes": (".mark-rect path", 1),
 }
 """For every section with a picture: what its marks are, and the least number of them."""
 PAPER = {"width": 703, "height": 1032}
@@ -76,7 +77,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module", params=["week", "replayed"])
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[AuditReport, Path]:
-    """Write the page of the shipped week, or of a made-up day with its replays."""
+    """Write the page of the shipped week, or of a made-up morning with its replays."""
     report = demo_report() if request.param == "week" else replayed_report()
     file = tmp_path_factory.mktemp("page") / "audit.html"
     file.write_text(audit_page(report), encoding="utf-8")
@@ -89,7 +90,8 @@ def opened(
 ) -> Iterator[tuple[AuditReport, Opened]]:
     """Open the page in one of VIEWS, or as the test says."""
     report, file = written
-    width, scheme = getattr(request, "param", VIEWS[0])
+    view: tuple[int, Scheme] = getattr(request, "param", VIEWS[0])
+    width, scheme = view
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     found = Opened(page, file.as_uri())
     page.on("console", lambda message: found.said.append(f"{message.type}: {message.text}"))
