@@ -45,6 +45,18 @@ $(VENV)/.compiled: $(VENV)/.runs $(KERNELS)
 	@$(BIN)/loadfactor replay --sample --days 1 --policies fast --bound --format json > /dev/null
 	@touch $@
 
+# The pages are tested in a real browser. Where none can be had, these tests are skipped and say so.
+HAS_BROWSER := command -v chromium || command -v chromium-browser || command -v google-chrome || command -v google-chrome-stable
+APT := DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=20
+$(VENV)/.browser: | $(BIN)/python
+	@if ! { $(HAS_BROWSER); } > /dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  echo "==> installing chromium for the tests of the pages"; \
+	  $(APT) install --yes --no-install-recommends chromium > /dev/null 2>&1 || \
+	  { $(APT) update && $(APT) install --yes --no-install-recommends chromium; } > /dev/null 2>&1 || true; \
+	fi
+	@if { $(HAS_BROWSER); } > /dev/null; then touch $@; \
+	else echo "==> no chromium: the tests of the pages in a browser are skipped"; fi
+
 run: $(VENV)/.compiled
 	@mkdir -p $(OUT)
 	@echo; echo "==> a day from the logs that ship with loadfactor becomes a problem"
@@ -68,7 +80,7 @@ lint: $(VENV)/.develops
 	@echo "==> import-linter";      PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/lint-imports
 	@echo "==> mypy --strict";      $(BIN)/mypy
 
-unit: $(VENV)/.develops $(VENV)/.compiled lint
+unit: $(VENV)/.develops $(VENV)/.compiled $(VENV)/.browser lint
 	@echo "==> pytest, the examples of the documentation, in their order"
 	@$(BIN)/python -m pytest docs
 	@echo "==> pytest, the tests"

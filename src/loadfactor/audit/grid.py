@@ -2,92 +2,132 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from loadfactor.audit.charts import USES
+from loadfactor.audit.charts import FREE, USES
 from loadfactor.audit.integrals import seconds_between
 from loadfactor.audit.report import AuditReport
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Pieces = tuple[npt.NDArray[Any], Floats, Floats]
+"""Parallel arrays: a GPU, and the moments between which it was held."""
 MOST_ROWS = 128
 MOST_COLUMNS = 336
-CELL_WIDTH, LEAST_HEIGHT, PICTURE_WIDTH = 5, 4, 860
-HELD_SHARE = 0.5
-"""A cell has the colour of what it was for at least half of its time, and is free else."""
-_KINDS = ("free", "jobs", "services", "unavailable")
-_COLOURS = {"free": "none", "jobs": USES["jobs"][1], "services": USES["services"][1], "unavailable": "#5a6069"}
+MOST_TICKS = 14
+LEVELS = 4
+"""Shades of a cell: it is the fuller, the more of its GPU time its use took, in quarters."""
+KINDS = ("jobs", "services", "unavailable")
+PICTURE_WIDTH, PICTURE_HEIGHT, MOST_HEIGHT, LABEL_HEIGHT = 910, 320, 10, 20
+LEAST_GAPPED = 5
+"""The least height of a row that has a gap below it."""
 
 
-def rows_of_grid(report: AuditReport) -> list[list[int]]:
-    """Return what each cell was, as positions in free, jobs, services, unavailable; a row for one GPU or several.
+def column_edges(report: AuditReport) -> Floats:
+    """Return the edges of the grid's columns: the hours of the window, several to a column where there are too many."""
+    edges = report.record.edges
+    coarse = edges[:: max(1, -(-(len(edges) - 1) // MOST_COLUMNS))]
+    return coarse if coarse[-1] == edges[-1] else np.append(coarse, edges[-1])
 
-    A larger fleet than MOST_ROWS GPUs is drawn with several neighbouring GPUs to a row, a longer window than
-    MOST_COLUMNS hours with several hours to a column.
+
+def gpus_per_row(report: AuditReport) -> int:
+    """Return how many neighbouring GPUs a row of the grid stands for."""
+    return max(1, -(-report.record.fleet.gpus // MOST_ROWS))
+
+
+def grid_shades(report: AuditReport) -> Ints:
+    """Return rows × columns: 0 where a cell was free, else LEVELS times the position in KINDS plus its shade from 1.
+
+    A cell has the kind that took most of its GPU time, and a shade for how much that was, rounded to quarters.
     """
-    record = report.record
-    edges = record.edges[:: max(1, -(-(len(record.edges) - 1) // MOST_COLUMNS))]
-    edges = edges if edges[-1] == record.edges[-1] else np.append(edges, record.edges[-1])
-    group = max(1, -(-record.fleet.gpus // MOST_ROWS))
+    record, edges, group = report.record, column_edges(report), gpus_per_row(report)
     line = record.timeline
     owned = record.is_service[line.owner] if len(line.owner) else np.zeros(0, dtype=np.bool_)
     out = [(gpu, begin, end) for gpu, spans in record.out.items() for begin, end in spans]
-    out_gpu, out_begin, out_end = (
-        np.array(column, dtype=np.float64) for column in (zip(*out, strict=True) if out else ((), (), ()))
+    columns = zip(*out, strict=True) if out else ((), (), ())
+    out_gpu, out_begin, out_end = (np.array(column, dtype=np.float64) for column in columns)
+    pieces: Sequence[Pieces] = (
+        (line.gpu[~owned], line.begin[~owned], line.end[~owned]),
+        (line.gpu[owned], line.begin[owned], line.end[owned]),
+        (out_gpu, out_begin, out_end),
     )
-    rows = []
-    for first in range(0, record.fleet.gpus, group):
-        count = min(group, record.fleet.gpus - first)
-        shares = [
-            _share(line.gpu, line.begin, line.end, ~owned, first, count, edges),
-            _share(line.gpu, line.begin, line.end, owned, first, count, edges),
-            _share(out_gpu, out_begin, out_end, np.ones(len(out_gpu), dtype=np.bool_), first, count, edges),
-        ]
-        stacked = np.vstack(shares)
-        rows.append(np.where(stacked.max(axis=0) >= HELD_SHARE, 1 + stacked.argmax(axis=0), 0).tolist())
-    return rows
+    rows = [
+        _shades([_seconds(each, first, group, edges) for each in pieces], _size(report, first), edges)
+        for first in range(0, record.fleet.gpus, group)
+    ]
+    return np.array(rows, dtype=np.int64)
 
 
-def _share(
-    gpu: npt.NDArray[Any],
-    begin: Floats,
-    end: Floats,
-    chosen: npt.NDArray[np.bool_],
-    first: int,
-    count: int,
-    edges: Floats,
-) -> Floats:
-    inside = chosen & (gpu >= first) & (gpu < first + count)
-    shares: Floats = seconds_between(begin[inside], end[inside], edges) / (np.diff(edges) * count)
-    return shares
+def _size(report: AuditReport, first: int) -> int:
+    return min(gpus_per_row(report), report.record.fleet.gpus - first)
+
+
+def _seconds(pieces: Pieces, first: int, group: int, edges: Floats) -> Floats:
+    gpu, begin, end = pieces
+    inside = (gpu >= first) & (gpu < first + group)
+    return seconds_between(begin[inside], end[inside], edges)
+
+
+def _shades(seconds: Sequence[Floats], gpus: int, edges: Floats) -> Ints:
+    shares = np.vstack(seconds) / (np.diff(edges) * gpus)
+    level = np.clip(np.rint(LEVELS * shares.max(axis=0)), 0, LEVELS).astype(np.int64)
+    return np.where(level > 0, LEVELS * shares.argmax(axis=0) + level, 0)
 
 
 def grid_svg(report: AuditReport) -> str:
-    """Return the grid as SVG; neighbouring cells of one kind are one rectangle."""
-    rows = rows_of_grid(report)
-    height = max(LEAST_HEIGHT, min(10, 420 // len(rows)))
-    width = PICTURE_WIDTH / len(rows[0])
-    parts = [
-        f'<rect x="{start * width:.1f}" y="{number * height}" width="{(stop - start) * width:.1f}" '
-        f'height="{height - 0.6:.1f}" fill="{_COLOURS[_KINDS[kind]]}"/>'
-        for number, row in enumerate(rows)
-        for start, stop, kind in _runs(row)
-        if kind
-    ]
-    box = f"0 0 {PICTURE_WIDTH} {len(rows) * height}"
+    """Return the grid as SVG: one path for every kind and shade, in which neighbouring cells are one rectangle."""
+    shades = grid_shades(report)
+    rows, columns = shades.shape
+    height = min(PICTURE_HEIGHT, rows * MOST_HEIGHT)
+    tall = ".9" if height >= rows * LEAST_GAPPED else "1"
+    outlines: dict[int, list[str]] = defaultdict(list)
+    for number, row in enumerate(shades):
+        for start, stop, shade in _runs(row):
+            outlines[shade].append(f"M{start} {number}h{stop - start}v{tall}h{start - stop}z")
+    paths = "".join(_path(shade, "".join(parts)) for shade, parts in sorted(outlines.items()))
     title = escape(f"Who held each GPU, hour by hour: {report.record.fleet.gpus} GPUs")
-    begin = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" role="img">'
-    return f"{begin}<title>{title}</title>{''.join(parts)}</svg>"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {PICTURE_WIDTH} {height + LABEL_HEIGHT}">'
+        f'<title>{title}</title><rect width="{PICTURE_WIDTH}" height="{height}" fill="{FREE}"/>'
+        f'<g transform="scale({PICTURE_WIDTH / columns:.5f} {height / rows:.5f})">{paths}</g>'
+        f"{_ticks(report, height)}</svg>"
+    )
 
 
-def _runs(row: list[int]) -> list[tuple[int, int, int]]:
-    runs: list[tuple[int, int, int]] = []
-    for column, kind in enumerate(row):
-        if runs and runs[-1][2] == kind:
-            runs[-1] = (runs[-1][0], column + 1, kind)
-        else:
-            runs.append((column, column + 1, kind))
-    return runs
+def _path(shade: int, outline: str) -> str:
+    kind, level = divmod(shade - 1, LEVELS)
+    faded = f' opacity="{(level + 1) / LEVELS:g}"' if level + 1 < LEVELS else ""
+    return f'<path class="{KINDS[kind]}" fill="{USES[KINDS[kind]][1]}"{faded} d="{outline}"/>'
+
+
+def _runs(row: Ints) -> list[tuple[int, int, int]]:
+    """Return begin, end and shade of every stretch of equal cells that were not free."""
+    edges = [0, *(np.flatnonzero(np.diff(row)) + 1).tolist(), len(row)]
+    return [(start, stop, int(row[start])) for start, stop in pairwise(edges) if row[start]]
+
+
+def _ticks(report: AuditReport, height: int) -> str:
+    """Return the days of the local clock along the bottom, every few of them where there are many."""
+    window, moments = report.record.window, report.record.edges[:-1].tolist()
+    days = [moment for moment in moments if window.clock(moment)[1] == 0]
+    every = -(-len(days) // MOST_TICKS) or 1
+    form = "%a %d" if every == 1 else "%d %b"
+    return "".join(
+        f'<path d="M{x:.1f} 0V{height + 5}" stroke="#808890" stroke-width=".5"/>'
+        f'<text x="{x + 3:.1f}" y="{height + 15}" font-size="12" fill="currentColor">{label}</text>'
+        for x, label in (
+            (
+                PICTURE_WIDTH * (moment - window.begin) / window.seconds,
+                datetime.fromtimestamp(moment, window.zone).strftime(form),
+            )
+            for moment in days[::every]
+        )
+    )

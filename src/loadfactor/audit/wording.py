@@ -56,15 +56,15 @@ def layout_words(report: AuditReport) -> str:
     """Return how the intervals got their places on GPUs."""
     line = report.record.timeline
     parts = [
-        f"{count:,} {words}"
+        f"{count:,} lie {words}"
         for count, words in (
-            (line.by_index, "intervals lie on the GPUs that the log names"),
-            (line.by_node, "on the lowest free GPUs of the nodes that it names"),
-            (line.by_packing, "where they fit best, because it names no node"),
+            (line.by_index, "on the GPUs that the log names"),
+            (line.by_node, "on the lowest free GPUs of the nodes that the log names"),
+            (line.by_packing, "where they fit best, because the log names no node"),
         )
         if count
     ]
-    return ", ".join(parts) + "." if parts else "No job held a GPU in the window."
+    return f"Of the intervals that held GPUs, {', '.join(parts)}." if parts else "No job held a GPU in the window."
 
 
 def left_out_words(report: AuditReport) -> list[str]:
