@@ -40,7 +40,13 @@ class Conservative:
         usable = state.usable()
         usable[[swap.gpu for swap in decision.given]] = False
         if self.book.queue.count and usable.any():
-            decision.starts = self._starts(state, decision, now)
+            decision.starts = [
+                start
+                for start in self._starts(state, decision, now)
+                if usable[
+                    start.first_gpu : start.first_gpu + (start.size or 0)
+                ].all()  # a stopping replica may be there
+            ]
         return decision
 
     def _starts(self, state: ClusterState, decision: Decision, now: int) -> list[JobStart]:
