@@ -37,12 +37,13 @@ $(VENV)/.develops: $(VENV)/.runs
 
 # numba compares a cached function with its own file only, so a change in any file of a kernel discards the whole cache.
 KERNELS := $(wildcard src/loadfactor/policies/*.py src/loadfactor/policies/fast/*.py) \
-  $(wildcard src/loadfactor/control/planners/*.py src/loadfactor/replay/*.py)
+  $(wildcard src/loadfactor/control/planners/*.py src/loadfactor/replay/*.py src/loadfactor/audit/*.py)
 $(VENV)/.compiled: $(VENV)/.runs $(KERNELS)
 	@echo "==> compiling the decoders of fast, once (up to a minute)"
 	@find src -name '*.nb[ic]' -delete
 	@$(BIN)/loadfactor allocate src/loadfactor/bench/scenarios/mixed.yaml --policy fast --format json > /dev/null
 	@$(BIN)/loadfactor replay --sample --days 1 --policies fast --bound --format json > /dev/null
+	@$(BIN)/loadfactor audit --demo --no-replay --format json > /dev/null
 	@touch $@
 
 # The pages are tested in a real browser. Where none can be had, these tests are skipped and say so.
@@ -70,7 +71,9 @@ run: $(VENV)/.compiled
 	$(BIN)/loadfactor compare $(OUT)/day.yaml --policies fifo,fast --html $(OUT)/day.html
 	@echo; echo "==> three days of a log in a virtual world, under three policies"
 	$(BIN)/loadfactor replay --sample --days 3 --html $(OUT)/week.html
-	@echo; echo "Problem, plan and pictures are in $(OUT)/: open $(OUT)/day.html and $(OUT)/week.html in a browser."
+	@echo; echo "==> the audit of an invented week: what was wasted, and why"
+	$(BIN)/loadfactor audit --demo --gpu-hour 2.50 --html $(OUT)/audit.html
+	@echo; echo "Problem, plan and pictures are in $(OUT)/: open $(OUT)/audit.html, $(OUT)/day.html and $(OUT)/week.html in a browser."
 
 test: lint unit
 
