@@ -79,7 +79,8 @@ class Workload:
         new = [
             usual.model_copy(update={"name": f"new-{number}"}) for number in range(max(1, round(added / usual.gpus)))
         ]
-        return replace(self, cluster=self.cluster.model_copy(update={"nodes": (*self.cluster.nodes, *new)}))
+        nodes = (*self.cluster.nodes, *new)
+        return replace(self, cluster=Cluster(block_sizes=self.cluster.block_sizes, nodes=nodes))
 
 
 def _with_priority(job: JobRequest, priority: float) -> JobRequest:

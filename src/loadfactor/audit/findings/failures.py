@@ -56,7 +56,7 @@ def find_failures(record: Record) -> Finding:
                 for state, gpu_hours in sorted(hours.items(), key=lambda item: -item[1])
             ),
         ),
-        remedy="Let long jobs write checkpoints, test with a short run first, and look at the largest class below.",
+        remedy="Let long jobs write checkpoints, test with a short run first, and look at the largest class first.",
         recoverable_gpu_hours=None,
         figures={"gpu_hours_by_state": {state.value: gpu_hours for state, gpu_hours in hours.items()}},
     )

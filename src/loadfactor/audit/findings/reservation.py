@@ -64,7 +64,7 @@ def find_reservation(record: Record) -> Finding:
         threshold=THRESHOLD,
         evidence=_evidence(record, hours),
         remedy="Let services follow their demand, with a cap on how fast they grow, and give the trough to jobs that "
-        "fit into it; the replay below says what that brings.",
+        "fit into it; the replay says what that brings.",
         recoverable_gpu_hours=_recoverable(hours),
         figures={
             "gpu_hours_reserved": held,
