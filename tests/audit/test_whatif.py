@@ -14,21 +14,28 @@ from loadfactor.audit.whatif import ALLOCATOR, BACKFILL, FIFO, POLICIES, gpu_hou
 from loadfactor.sources.facts import JobState
 from tests.audit.facts import HOUR, fleet, held, record
 
+_MEDIAN_SHARE = 0.4
+"""Of late (6 of 20 hours) and done (2 of 4 hours)."""
+
 
 def test_jobs_of_the_window_arrive_as_they_were_submitted() -> None:
     jobs = [
         held("running", 2, -3, 2),
         held("late", 1, 3, 9, submitted=1, limit_seconds=20 * HOUR, user="ann"),
         held("over", 4, -5, -1),
-        held("waits", 2, None, None, submitted=1, state=JobState.PENDING, count=3),
+        held("waits", 2, None, None, submitted=5, state=JobState.PENDING, count=2, limit_seconds=10 * HOUR),
+        held("done", 1, -6, -4, limit_seconds=4 * HOUR),
+        held("gone", 2, None, 2, submitted=1, state=JobState.CANCELLED, count=3),
         held("large", 99, 1, 2),
     ]
     workload = workload_of(record(jobs, 6, fleet(4, 4)))
     arrived = [(each.at, each.job.id.partition("#")[0], each.run_seconds) for each in workload.arrivals]
-    assert arrived == [(0, "running", 2 * HOUR), (HOUR, "late", 3 * HOUR)]
+    waits = (5 * HOUR, "waits", 10 * HOUR * _MEDIAN_SHARE)
+    assert arrived == [(0, "running", 2 * HOUR), (HOUR, "late", 3 * HOUR), waits, waits]
+    assert "2 jobs still waited" in workload.assumed[0]
     assert (workload.arrivals[1].job.limit_seconds, workload.arrivals[1].job.user) == (20 * HOUR, "ann")
-    assert workload.left_out == {"never started": 3, "larger than the cluster": 1}
-    assert gpu_hours_of(workload) == 2 * 2 + 3
+    assert workload.left_out == {"cancelled while waiting": 3, "larger than the cluster": 1}
+    assert gpu_hours_of(workload) == 2 * 2 + 3 + 2 * 2 * 10 * _MEDIAN_SHARE
 
 
 def test_services_bring_demand_instead_of_jobs_and_their_reservation() -> None:
@@ -55,7 +62,7 @@ def test_nodes_that_were_out_most_of_the_time_are_no_part_of_it() -> None:
 
 
 def test_without_a_job_nothing_is_compared() -> None:
-    empty = record([held("a", 1, None, None, submitted=0, state=JobState.PENDING)], 2, fleet(4))
+    empty = record([held("a", 1, None, 1, submitted=0, state=JobState.CANCELLED)], 2, fleet(4))
     assert compare(empty) is None
     assert find_ordering(None).verdict == find_buying(empty, None).verdict == "unknown"
 

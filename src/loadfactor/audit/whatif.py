@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from loadfactor.audit.idleness import waiting_span
 from loadfactor.audit.record import Record
 from loadfactor.audit.timeline import clipped
 from loadfactor.control import JobRequest, Planner, ServiceRequest
@@ -28,7 +29,7 @@ from loadfactor.replay.contestants import Setting, make_planner
 from loadfactor.replay.measure import measure
 from loadfactor.replay.report import Outcome, series_of
 from loadfactor.replay.run import replay
-from loadfactor.sources.facts import JobInterval
+from loadfactor.sources.facts import JobInterval, JobState
 from loadfactor.units import SECONDS_PER_HOUR
 
 Ints = npt.NDArray[np.int64]
@@ -93,34 +94,23 @@ def workload_of(record: Record, most_jobs: int = MOST_JOBS) -> Workload:
     """Return what the record's window looks like to a scheduler.
 
     A job that ran at the window's begin arrives then, with what it had left to run; one that still ran at its end runs
-    until then. A job whose run time nobody knows, because it never started, is left out; so is one larger than the
-    cluster. Nodes that were out for more than half of the window are no part of the cluster.
+    until then. A job that still waits at the end is taken to run for the usual part of its limit (the usual time,
+    without one): leaving it out would hide what more room is worth. Left out are jobs that were cancelled while they
+    waited, and those larger than the cluster. Nodes that were out for more than half of the window are no part of it.
     """
-    window = record.window
     cluster = _cluster(record)
-    kept: list[tuple[float, float, JobInterval]] = []
-    left_out = {"never started": 0, "larger than the cluster": 0, "before the last jobs": 0}
-    for interval, service in zip(record.intervals, record.is_service.tolist(), strict=True):
-        span = clipped(interval, window)
-        if service or (span is None and interval.started is not None):
-            continue
-        if span is None:
-            asked = interval.gpus_requested and (interval.submitted or window.end) < window.end
-            left_out["never started"] += interval.count if asked else 0
-        elif interval.gpus > cluster.gpu_count:
-            left_out["larger than the cluster"] += 1
-        else:
-            submitted = interval.submitted if interval.submitted is not None else span[0]
-            kept.append((max(window.begin, min(submitted, span[0])), span[1] - span[0], interval))
-    kept.sort(key=lambda each: (each[0], each[2].started or 0.0))
-    left_out["before the last jobs"] = max(0, len(kept) - most_jobs)
-    kept = kept[-most_jobs:]
-    begin = window.begin if not left_out["before the last jobs"] else kept[0][0]
+    stays, left_out, guessed = _stays(record, cluster.gpu_count)
+    stays.sort(key=lambda stay: (stay.submitted, stay.started))
+    left_out["before the last jobs"] = max(0, len(stays) - most_jobs)
+    stays = stays[-most_jobs:]
+    begin = stays[0].submitted if left_out["before the last jobs"] else record.window.begin
     demand, reserved, assumed = _demand(record, begin)
+    if guessed:
+        assumed = (*assumed, f"{guessed:,} jobs still waited at the end: they are taken to run as long as is usual")
     return Workload(
         begin=begin,
         cluster=cluster,
-        arrivals=tuple(_arrival(number, begin, *each) for number, each in enumerate(kept)),
+        arrivals=tuple(_arrival(number, begin, stay) for number, stay in enumerate(stays)),
         demand=np.minimum(demand, cluster.gpu_count),
         reserved_gpus=min(reserved, cluster.gpu_count),
         largest_swap=max(1, cluster.gpu_count // 10),
@@ -129,20 +119,74 @@ def workload_of(record: Record, most_jobs: int = MOST_JOBS) -> Workload:
     )
 
 
-def _arrival(number: int, begin: float, submitted: float, seconds: float, interval: JobInterval) -> Arrival:
-    limit = interval.limit_seconds
+@dataclass(frozen=True, slots=True)
+class _Stay:
+    """A job to be replayed: when it came, when it was started (infinity: never), how long it runs, and its GPUs."""
+
+    submitted: float
+    started: float
+    seconds: float
+    gpus: int
+    interval: JobInterval
+
+
+def _stays(record: Record, most_gpus: int) -> tuple[list[_Stay], dict[str, int], int]:
+    """Return the jobs to replay, how many are left out by reason, and how many have a run time that is a guess."""
+    window, usual = record.window, _usual_run(record)
+    stays: list[_Stay] = []
+    left_out = {"cancelled while waiting": 0, "larger than the cluster": 0, "before the last jobs": 0}
+    guessed = 0
+    for interval, service in zip(record.intervals, record.is_service.tolist(), strict=True):
+        span = clipped(interval, window)
+        waited = None if interval.started is not None else waiting_span(interval, window)
+        gpus = interval.gpus if span is not None else interval.gpus_requested
+        if service or not gpus or (span is None and waited is None):
+            continue
+        if gpus > most_gpus:
+            left_out["larger than the cluster"] += interval.count
+        elif span is not None:
+            submitted = span[0] if interval.submitted is None else min(interval.submitted, span[0])
+            stays.append(_Stay(max(window.begin, submitted), span[0], span[1] - span[0], gpus, interval))
+        elif waited is not None and interval.ended is None:
+            stays += [_Stay(waited[0], np.inf, usual(interval), gpus, interval)] * interval.count
+            guessed += interval.count
+        else:
+            left_out["cancelled while waiting"] += interval.count
+    return stays, left_out, guessed
+
+
+def _usual_run(record: Record) -> Callable[[JobInterval], float]:
+    """Return how long a job runs that nobody saw run, by those that completed: their median share of the limit."""
+    runs, shares = [], []
+    for each in record.intervals:
+        if each.state is JobState.COMPLETED and each.started is not None and each.ended is not None:
+            runs.append(each.ended - each.started)
+            if each.limit_seconds and np.isfinite(each.limit_seconds):
+                shares.append(runs[-1] / each.limit_seconds)
+    run = float(np.median(runs)) if runs else float(SECONDS_PER_HOUR)
+    share = float(np.median(shares)) if shares else 0.0
+
+    def usual(interval: JobInterval) -> float:
+        limit = interval.limit_seconds
+        return limit * share if share and limit and np.isfinite(limit) else run
+
+    return usual
+
+
+def _arrival(number: int, begin: float, stay: _Stay) -> Arrival:
+    interval, limit = stay.interval, stay.interval.limit_seconds
     finite = limit is not None and np.isfinite(limit) and limit > 0
-    run_seconds = max(1, round(seconds))
+    run_seconds = max(1, round(stay.seconds))
     request = JobRequest(
         id=f"{interval.id}#{number}",
-        gpus=interval.gpus,
+        gpus=stay.gpus,
         priority=1.0,
         limit_seconds=max(run_seconds, round(limit)) if finite and limit is not None else None,
         user=interval.user,
         name=interval.name,
         account=interval.account,
     )
-    return Arrival(max(0, int(submitted - begin)), request, run_seconds)
+    return Arrival(max(0, int(stay.submitted - begin)), request, run_seconds)
 
 
 def _cluster(record: Record) -> Cluster:
