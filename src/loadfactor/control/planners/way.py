@@ -92,9 +92,12 @@ def movable_replicas(state: ClusterState, needed: Ints) -> tuple[Ints, Ints]:
     owner: Ints = np.full(len(state.owner), NOBODY, dtype=np.int64)
     spare: Ints = np.zeros(len(state.services), dtype=np.int64)
     for service in state.services:
+        most = min(len(service.replicas) - int(needed[service.row]), state.swaps_left(service) // 2)
+        if most <= 0:
+            continue
         ready = ready_replicas(service)
-        number = max(0, min(len(ready) - int(needed[service.row]), state.swaps_left(service) // 2))
-        if number:
+        number = min(most, len(ready) - int(needed[service.row]))
+        if number > 0:
             owner[ready], spare[service.row] = service.row, number
     owner[state.lost | state.drained] = NOBODY
     return owner, spare
