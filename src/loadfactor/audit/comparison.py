@@ -12,7 +12,6 @@ from loadfactor.audit.whatif import (
     ALLOCATOR,
     BACKFILL,
     POLICIES,
-    PRIORITIES,
     Workload,
     drawn_priorities,
     run_policy,
@@ -20,6 +19,7 @@ from loadfactor.audit.whatif import (
 )
 from loadfactor.replay.measure import Measures
 from loadfactor.replay.report import Outcome
+from loadfactor.replay.workload import DEFAULT_PRIORITIES
 
 ALIKE = "every job matters alike"
 LOGGED = "priorities of the log, in four classes (1, 2, 4, 8)"
@@ -105,4 +105,4 @@ def _logged_priorities(record: Record, workload: Workload) -> list[float]:
         return []
     values = np.array(found, dtype=np.float64)
     quarter = np.searchsorted(np.quantile(values, (0.25, 0.5, 0.75)), values, side="right")
-    return [PRIORITIES[each] for each in quarter.tolist()]
+    return [DEFAULT_PRIORITIES[each] for each in quarter.tolist()]

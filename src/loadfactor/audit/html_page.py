@@ -21,11 +21,12 @@ from loadfactor.audit.charts import (
 from loadfactor.audit.comparison import Comparison
 from loadfactor.audit.findings.ordering import gains
 from loadfactor.audit.grid import KINDS, column_edges, gpus_per_row, grid_svg
-from loadfactor.audit.html_parts import figure, legend, page_file, table
+from loadfactor.audit.html_parts import figure, page_file, table
 from loadfactor.audit.report import SHOWN_LEFT_OUT, AuditReport
 from loadfactor.audit.waterfall import waterfall_table
 from loadfactor.audit.whatif import ALLOCATOR, BACKFILL, POLICIES
 from loadfactor.audit.wording import introduction, layout_words, left_out_words
+from loadfactor.pictures.html_parts import legend
 
 COMPARED = ("utilization, %", "value", "mean wait, hours", "unmet demand, GPU-hours")
 

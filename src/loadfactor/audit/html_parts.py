@@ -1,8 +1,8 @@
-"""The parts that pages of an audit are put together from: tables, legends, pictures with their captions."""
+"""The parts that pages of an audit are put together from: tables, pictures with their captions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 
@@ -21,12 +21,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], numeric: Iterable[
 
 def _class(is_number: bool) -> str:
     return ' class="number"' if is_number else ""
-
-
-def legend(colours: Mapping[str, str]) -> str:
-    """Return what the colours of a picture mean, by its words."""
-    entries = (f'<li><i style="background:{colour}"></i>{escape(word)}</li>' for word, colour in colours.items())
-    return f'<ul class="legend">{"".join(entries)}</ul>\n'
 
 
 def figure(svg: str, description: str) -> str:

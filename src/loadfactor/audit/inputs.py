@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from loadfactor.audit.services import Demand
 from loadfactor.errors import InputError
 from loadfactor.sources.cluster_facts import read_short_cluster
-from loadfactor.sources.facts import JobInterval, LeftOut, NodeFact, Outage, Reading
+from loadfactor.sources.facts import JobInterval, LeftOut, NodeFact, Reading
 from loadfactor.sources.formats import JobFormat
 from loadfactor.sources.job_log import intervals_of_log
 from loadfactor.sources.jobs import read_jobs
@@ -54,8 +53,6 @@ class Facts:
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
     written_at: float | None = None
-    outages: tuple[Outage, ...] = ()
-    demand: Demand | None = None
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -26,6 +25,7 @@ from loadfactor.audit.findings.spread import find_spread
 from loadfactor.audit.findings.waits import find_waits
 from loadfactor.audit.findings.wastes import Loss, activity_counted, find_wastes, losses
 from loadfactor.audit.record import Record
+from loadfactor.replay.measure import rounded
 from loadfactor.units import SECONDS_PER_HOUR
 
 SHOWN_LEFT_OUT = 50
@@ -90,7 +90,7 @@ class AuditReport:
     def to_document(self) -> dict[str, Any]:
         """Return everything as plain mappings: the figures that the pages show, for machines."""
         record = self.record
-        document: dict[str, Any] = _rounded(
+        document: dict[str, Any] = rounded(
             {
                 "source": record.source,
                 "verdict": self.verdict(),
@@ -109,7 +109,8 @@ class AuditReport:
                 "rows_read": record.rows_read,
                 "left_out": self._left_out(),
                 "notes": list(record.notes),
-            }
+            },
+            DIGITS,
         )
         return document
 
@@ -200,18 +201,3 @@ def audit(
         find_buying(record, comparison),
     )
     return AuditReport(record, findings, comparison, costs or Costs())
-
-
-def _rounded(value: Any) -> Any:
-    """Return `value` as plain Python, its fractions rounded so that documents do not end in noise."""
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, float | np.floating):
-        return round(float(value), DIGITS)
-    if isinstance(value, np.integer):
-        return int(value)
-    if isinstance(value, Mapping):
-        return {str(key): _rounded(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(each) for each in value]
-    return value

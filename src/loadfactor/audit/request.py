@@ -88,14 +88,13 @@ def record_of(request: AuditRequest, say: Say | None = None) -> Record:
         facts.intervals,
         fleet,
         window,
-        request.rule,
-        _demand(request),
-        activity,
-        power,
-        facts.outages,
-        facts.left_out,
-        facts.rows_read,
-        (*facts.notes, *seen, *_notes(facts, fleet, request)),
+        rule=request.rule,
+        demand=_demand(request),
+        activity=activity,
+        power=power,
+        left_out=facts.left_out,
+        rows_read=facts.rows_read,
+        notes=(*facts.notes, *seen, *_notes(facts, fleet, request)),
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from loadfactor.audit.idleness import waiting_span
+from loadfactor.audit.integrals import seconds_between
 from loadfactor.audit.record import Record
 from loadfactor.audit.timeline import clipped
 from loadfactor.control import JobRequest, Planner, ServiceRequest
@@ -29,6 +31,7 @@ from loadfactor.replay.contestants import Setting, make_planner
 from loadfactor.replay.measure import measure
 from loadfactor.replay.report import Outcome, series_of
 from loadfactor.replay.run import replay
+from loadfactor.replay.workload import DEFAULT_PRIORITIES
 from loadfactor.sources.facts import JobInterval, JobState
 from loadfactor.units import SECONDS_PER_HOUR
 
@@ -40,7 +43,6 @@ STEPS_AHEAD = 144
 REPLICA_START_SECONDS = 300
 JOB_START_SECONDS = 60
 SERVICE_PRIORITY = 8.0
-PRIORITIES = (1.0, 2.0, 4.0, 8.0)
 MOST_JOBS = 20_000
 """Of a longer log the last jobs are replayed, so that a report takes no longer than a minute."""
 FIFO, BACKFILL, ALLOCATOR = "FIFO with reservation", "backfill with reservation", "the allocator"
@@ -85,8 +87,6 @@ class Workload:
 
 
 def _with_priority(job: JobRequest, priority: float) -> JobRequest:
-    import msgspec
-
     return msgspec.structs.replace(job, priority=priority)
 
 
@@ -211,8 +211,6 @@ def _demand(record: Record, begin: float) -> tuple[Ints, int, tuple[str, ...]]:
     owned = record.is_service[line.owner] if len(line.owner) else np.zeros(0, dtype=np.bool_)
     if not owned.any():
         return np.zeros(0, dtype=np.int64), 0, ()
-    from loadfactor.audit.integrals import seconds_between
-
     held = seconds_between(line.begin[owned], line.end[owned], edges) / STEP_SECONDS
     reserved = int(np.ceil(held.max() - 1e-9))
     if record.demand is None:
@@ -255,9 +253,9 @@ def run_policy(policy: str, workload: Workload, progress: Callable[[float], None
 
 
 def drawn_priorities(workload: Workload, seed: int = 0) -> list[float]:
-    """Return a priority for every job, drawn evenly from `PRIORITIES`: what if some work mattered more."""
+    """Return a priority for every job, drawn evenly from `DEFAULT_PRIORITIES`: what if some work mattered more."""
     random = np.random.default_rng(seed)
-    return [float(each) for each in random.choice(PRIORITIES, size=len(workload.arrivals))]
+    return [float(each) for each in random.choice(DEFAULT_PRIORITIES, size=len(workload.arrivals))]
 
 
 def gpu_hours_of(workload: Workload) -> float:

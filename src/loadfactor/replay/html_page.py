@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from string import Template
 
 import yaml
 
+from loadfactor.pictures.html_parts import legend
 from loadfactor.replay.chart import USES, policy_colours, queue_chart, unmet_chart, use_chart, wait_chart
 from loadfactor.replay.report import ReplayReport
 from loadfactor.replay.rows import Row, sections
@@ -26,14 +26,14 @@ def html_report(report: ReplayReport, timing: bool = True) -> str:
         f"<h3>{escape(outcome.measures.policy)}</h3>{_figure(use_chart(outcome, gpus), _told(outcome.measures.policy))}"
         for outcome in report.outcomes
     ]
-    policies = _legend(policy_colours(report))
+    policies = legend(policy_colours(report))
     recipe = yaml.safe_dump(report.scenario.recipe.to_document(), sort_keys=False, allow_unicode=True)
     return Template(_page_file("page.html")).substitute(
         title=escape(f"Replay: {report.scenario.recipe.name}"),
         style=_page_file("style.css"),
         introduction=escape(introduction(report.scenario)),
         comparison=_comparison(report, timing),
-        uses=_legend(dict(USES.values())) + "\n".join(uses),
+        uses=legend(dict(USES.values())) + "\n".join(uses),
         queue=policies + _figure(queue_chart(report), "Jobs in the queue over time, by policy"),
         unmet=policies + _figure(unmet_chart(report), "GPUs that services lacked over time, by policy"),
         waits=policies + _figure(wait_chart(report), "Mean wait by size of the job and policy"),
@@ -43,11 +43,6 @@ def html_report(report: ReplayReport, timing: bool = True) -> str:
 
 def _told(policy: str) -> str:
     return f"What the GPUs did over time under {policy}"
-
-
-def _legend(colours: Mapping[str, str]) -> str:
-    entries = (f'<li><i style="background:{colour}"></i>{escape(word)}</li>' for word, colour in colours.items())
-    return f'<ul class="legend">{"".join(entries)}</ul>\n'
 
 
 def _figure(svg: str, description: str) -> str:

@@ -154,7 +154,7 @@ class Measures:
 
     def to_document(self, timing: bool = True) -> dict[str, Any]:
         """Return the measures as plain mappings; `timing` stands in an object of its own, or nowhere."""
-        document: dict[str, Any] = _rounded(asdict(self) | {"churn": self.churn})
+        document: dict[str, Any] = rounded(asdict(self) | {"churn": self.churn})
         if not timing:
             del document["timing"]
         return document
@@ -328,12 +328,16 @@ def _share(part: float, whole: float, nothing: float = 0.0) -> float:
     return part / whole if whole > 0 else nothing
 
 
-def _rounded(value: Any) -> Any:
-    """Return `value` with its fractions rounded, so that documents do not end in noise."""
-    if isinstance(value, float):
-        return round(value, DIGITS)
+def rounded(value: Any, digits: int = DIGITS) -> Any:
+    """Return `value` as plain Python, its fractions rounded, so that documents do not end in noise."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, float | np.floating):
+        return round(float(value), digits)
+    if isinstance(value, np.integer):
+        return int(value)
     if isinstance(value, Mapping):
-        return {key: _rounded(each) for key, each in value.items()}
+        return {str(key): rounded(each, digits) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_rounded(each) for each in value]
+        return [rounded(each, digits) for each in value]
     return value
