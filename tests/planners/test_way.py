@@ -10,8 +10,7 @@ from loadfactor.control.changes import JobWaits
 from loadfactor.control.decision import Decision, JobStart
 from loadfactor.control.planners import Allocator, HorizonSettings, JobBook, ServiceCurves, by_priority
 from loadfactor.control.planners.horizon import RollingHorizon
-from loadfactor.control.planners.way import MakingWay, in_holes_first, lengths_of_rows, movable_replicas
-from loadfactor.control.records import ReplicaPhase
+from loadfactor.control.planners.way import MakingWay, in_holes_first, movable_replicas, ranks_of_nodes
 from loadfactor.control.referee import Referee
 from loadfactor.foresight import PerfectForecast, UserLimit
 from tests.planners.states import STEP_SECONDS, at_work, cluster, starts
@@ -26,7 +25,9 @@ def four_nodes(held: str, demand: int = 0, max_swap: int = 100) -> ClusterState:
     service.demand = demand
     for gpu, letter in enumerate(layout):
         if letter in "sn":
-            state.give_gpu(service, gpu).phase = ReplicaPhase.READY if letter == "s" else ReplicaPhase.STARTING
+            replica = state.give_gpu(service, gpu)
+            if letter == "s":
+                state.serve(replica)
         elif letter == "j":
             state.give_block(state.add(JobRequest(f"job-{gpu}", 1), 0), gpu, 0)
         state.drained[gpu] = letter == "x"
@@ -86,9 +87,8 @@ def test_replicas_that_are_stopping_already_are_waited_for() -> None:
 
 
 def test_rows_and_holes() -> None:
-    marked = np.array([True, True, False, True, False, False])
-    assert lengths_of_rows(marked).tolist() == [2, 2, 1, 1, 2, 2]
     free = np.array([letter == "." for letter in "....jj.j............jjjj....".replace(" ", "")])
+    assert ranks_of_nodes(free, np.arange(0, 29, 4)).tolist() == [28 + 1, 1, 28 + 3, 28 + 3, 28 + 3, 0, 28 + 1]
     order = in_holes_first(free, np.arange(0, 29, 4)).tolist()
     assert order == [6, 27, 26, 25, 24, 3, 2, 1, 0, *range(19, 7, -1)]
 
@@ -98,7 +98,7 @@ def test_moves_are_legal_and_leave_what_is_needed(seed: int) -> None:
     state, book = at_work(seed, services=2)
     for service in state.services:
         for replica in service.replicas.values():
-            replica.phase = ReplicaPhase.READY
+            state.serve(replica)
     needed = np.full(2, seed % 2)
     _, spare = movable_replicas(state, needed)
     blocks_of = RollingHorizon(state, HorizonSettings(steps=12)).blocks_of
@@ -116,7 +116,7 @@ def test_random_states_make_way_now_and_then() -> None:
         state, book = at_work(seed, services=2)
         for service in state.services:
             for replica in service.replicas.values():
-                replica.phase = ReplicaPhase.READY
+                state.serve(replica)
         sizes = [state.jobs[row].size for row in book.queue.rows.tolist()]
         needed = np.zeros(2, dtype=np.int64)
         return MakingWay(state, lambda size: np.array(starts(state.cluster, size)), needed).for_jobs(sizes)

@@ -292,7 +292,7 @@ class Machine:
         service = self._service(event.service_id)
         replica = service.replicas.get(event.gpu) if service else None
         if replica and replica.attempt == event.attempt and replica.phase is ReplicaPhase.STARTING:
-            replica.phase = ReplicaPhase.READY
+            self.state.serve(replica)
 
     def _stop(self, event: ReplicaStopped) -> None:
         service = self._service(event.service_id)

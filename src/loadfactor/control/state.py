@@ -41,9 +41,9 @@ class ClusterState:
     """Who holds which GPU, who waits, and what is out of use.
 
     `owner` (N,) is the row of the job that holds a GPU, `FREE`, or `owner_of_service`; `lost` (N,) marks GPUs that
-    failed and `drained` (N,) those that go on with what they have and take nothing new. `stopping` (N,) marks GPUs
-    whose replica is on its way out. `told` and `drain_told` (N,) are the numbers of the newest event about the presence
-    and about the drain of each GPU. `cancelled_unseen` are the ids of jobs that were taken back before they were
+    failed and `drained` (N,) those that go on with what they have and take nothing new. `serving` (N,) marks GPUs whose
+    replica is ready and `stopping` (N,) those whose replica is on its way out. `told` and `drain_told` (N,) are the
+    numbers of the newest event about the presence and about the drain of each GPU. `cancelled_unseen` are the ids of jobs that were taken back before they were
     submitted, `priorities_unseen` their priorities and those events' numbers where one was changed before.
     `first_of_node` (nodes + 1,) is the first GPU of every node, and N. `commands` counts what was wanted. `doubted_at`
     is the stamp of the last event, where it was dated too far ahead to be believed.
@@ -63,6 +63,7 @@ class ClusterState:
         self.owner: Owners = np.full(cluster.gpu_count, FREE, dtype=np.int64)
         self.lost: Mask = np.zeros(cluster.gpu_count, dtype=np.bool_)
         self.drained: Mask = np.zeros(cluster.gpu_count, dtype=np.bool_)
+        self.serving: Mask = np.zeros(cluster.gpu_count, dtype=np.bool_)
         self.stopping: Mask = np.zeros(cluster.gpu_count, dtype=np.bool_)
         self.told = np.zeros(cluster.gpu_count, dtype=np.int64)
         self.drain_told = np.zeros(cluster.gpu_count, dtype=np.int64)
@@ -132,18 +133,23 @@ class ClusterState:
         replica = service.replicas[gpu] = Replica(gpu, service.attempts)
         return replica
 
+    def serve(self, replica: Replica) -> None:
+        """Note that a replica is ready."""
+        replica.phase = ReplicaPhase.READY
+        self.serving[replica.gpu] = True
+
     def take_gpu(self, service: ServiceRecord, gpu: int) -> Replica:
         """Let a replica stop; it holds its GPU until it is gone."""
         replica = service.replicas[gpu]
         replica.phase = ReplicaPhase.STOPPING
-        self.stopping[gpu] = True
+        self.serving[gpu], self.stopping[gpu] = False, True
         return replica
 
     def drop_replica(self, service: ServiceRecord, gpu: int) -> None:
         """Note that a replica is gone and its GPU free."""
         del service.replicas[gpu]
         self.owner[gpu] = FREE
-        self.stopping[gpu] = False
+        self.serving[gpu] = self.stopping[gpu] = False
 
     def count_swaps(self, service: ServiceRecord, swaps: int) -> None:
         """Add to the swaps of the present step (R4)."""
@@ -183,7 +189,9 @@ class ClusterState:
     def check(self) -> None:
         """Recompute every index from the records; raise `BrokenStateError` where one disagrees."""
         owner = np.full(len(self.owner), FREE, dtype=np.int64)
-        waiting, stopping = 0, set(np.flatnonzero(self.stopping).tolist())
+        waiting = 0
+        marks = {ReplicaPhase.READY: self.serving, ReplicaPhase.STOPPING: self.stopping}
+        phases = {gpu: phase for phase, mark in marks.items() for gpu in np.flatnonzero(mark).tolist()}
         for job in self.jobs:
             waiting += job.phase is JobPhase.WAITING
             self._check_size(job)
@@ -194,10 +202,13 @@ class ClusterState:
         for service in self.services:
             holding = np.fromiter(service.replicas, dtype=np.int64, count=len(service.replicas))
             self._claim(owner, holding, owner_of_service(service.row), f"service {service.request.id!r}")
-            replicas = service.replicas.items()
-            stopping ^= {gpu for gpu, replica in replicas if replica.phase is ReplicaPhase.STOPPING}
-        if stopping:
-            raise BrokenStateError(f"of GPUs {sorted(stopping)}, mark and replica do not agree on who is stopping")
+            for gpu, replica in service.replicas.items():
+                if phases.pop(gpu, ReplicaPhase.STARTING) is not replica.phase:
+                    raise BrokenStateError(
+                        f"mark and replica of GPU {gpu} do not agree: the replica is {replica.phase}"
+                    )
+        if phases:
+            raise BrokenStateError(f"GPUs {sorted(phases)} are marked as serving or stopping, and have no replica")
         if waiting != self.waiting:
             raise BrokenStateError(f"{waiting} jobs wait, and {self.waiting} are counted")
         wrong = np.flatnonzero(owner != self.owner)
@@ -247,8 +258,9 @@ class ClusterState:
                 state.owner[job.first_gpu : job.first_gpu + job.size] = job.row
         for service in state.services:
             state.owner[list(service.replicas)] = owner_of_service(service.row)
-            leaving = [gpu for gpu, each in service.replicas.items() if each.phase is ReplicaPhase.STOPPING]
-            state.stopping[leaving] = True
+            for gpu, replica in service.replicas.items():
+                state.serving[gpu] = replica.phase is ReplicaPhase.READY
+                state.stopping[gpu] = replica.phase is ReplicaPhase.STOPPING
         state.check()
         return state
 

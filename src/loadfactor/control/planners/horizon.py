@@ -125,9 +125,7 @@ class RollingHorizon:
 
     def blocks_of(self, size: int) -> Ints:
         """Return the first GPU of every block of an admissible size that needs no type and no memory."""
-        groups = self._places.groups_of_size(size)
-        starts = self._places.catalogue.starts
-        return np.concatenate([starts[low:high] for _, low, high in groups])
+        return self._places.blocks_of_size(size)
 
     def span_of(self, size: int) -> tuple[int, int] | None:
         """Return where the blocks of a size begin and end among the instances' `starts`; None if in several groups."""
@@ -204,10 +202,18 @@ class Places:
         self._count: list[int] = []
         self._arrays = np.empty((0, 4), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         self._segment: Ints = np.empty(0, dtype=np.int64)
+        self._blocks: dict[int, Ints] = {}
 
     def groups_of_size(self, size: int) -> list[tuple[int, int, int]]:
         """Return (pool, first, last block) of the blocks of a size for those who need no type and no memory."""
         return self.catalogue.blocks(_job(None, None, size), size)
+
+    def blocks_of_size(self, size: int) -> Ints:
+        """Return the first GPU of every block of a size for those who need no type and no memory."""
+        if size not in self._blocks:
+            starts = self.catalogue.starts
+            self._blocks[size] = np.concatenate([starts[low:high] for _, low, high in self.groups_of_size(size)])
+        return self._blocks[size]
 
     def ordered_starts(self, state: ClusterState) -> Ints:
         """Return the candidate blocks, of every group those first that break the least: the first of equals is taken.

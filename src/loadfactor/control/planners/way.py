@@ -13,14 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from loadfactor.control.decision import Decision, Swap
-from loadfactor.control.records import ReplicaPhase, ServiceRecord
-from loadfactor.control.state import ClusterState
+from loadfactor.control.records import ServiceRecord
+from loadfactor.control.state import ClusterState, owner_of_service
+from loadfactor.policies.compiled import making_kernel
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 BlocksOf = Callable[[int], Ints]
 """The first GPUs of all blocks of a size."""
 NOBODY = -1
+NO_GPUS: Ints = np.empty(0, dtype=np.int64)
 
 
 class MakingWay:
@@ -52,18 +54,17 @@ class MakingWay:
 
     def _for_job(self, size: int) -> bool:
         """Claim a block that is free, or the one for which the fewest replicas must move; return whether there is."""
-        starts = self.blocks_of(size)
-        owned = self._movable != NOBODY
-        starts = starts[_within(~(self._free | self._leaving | owned) | self._claimed, starts, size) == 0]
-        if not len(starts):
+        closed = ~(self._free | self._leaving | (self._movable != NOBODY)) | self._claimed
+        first, number = fewest_moves(closed, self._movable, self.blocks_of(size), size)
+        if first == NOBODY:
             return False
-        moves = _within(owned, starts, size)
-        first, number = int(starts[np.argmin(moves)]), int(moves.min())
         block = slice(first, first + size)
-        targets = self._elsewhere(block) if number else np.empty(0, dtype=np.int64)
-        leaving = np.flatnonzero(owned[block]) + first
+        leaving = np.flatnonzero(self._movable[block] != NOBODY) + first
         wanted = np.bincount(self._movable[leaving], minlength=len(self._spare))
-        if len(targets) < number or (wanted > self._spare).any():
+        if (wanted > self._spare).any():
+            return False
+        targets = self._elsewhere(block) if number else NO_GPUS
+        if len(targets) < number:
             return False
         self._claimed[block] = True
         self._spare -= wanted
@@ -95,7 +96,7 @@ def movable_replicas(state: ClusterState, needed: Ints) -> tuple[Ints, Ints]:
         most = min(len(service.replicas) - int(needed[service.row]), state.swaps_left(service) // 2)
         if most <= 0:
             continue
-        ready = ready_replicas(service)
+        ready = ready_replicas(service, state)
         number = min(most, len(ready) - int(needed[service.row]))
         if number > 0:
             owner[ready], spare[service.row] = service.row, number
@@ -103,9 +104,27 @@ def movable_replicas(state: ClusterState, needed: Ints) -> tuple[Ints, Ints]:
     return owner, spare
 
 
-def ready_replicas(service: ServiceRecord) -> list[int]:
-    """Return the GPUs on which the service has a replica that serves."""
-    return [gpu for gpu, replica in service.replicas.items() if replica.phase is ReplicaPhase.READY]
+def ready_replicas(service: ServiceRecord, state: ClusterState) -> Ints:
+    """Return the GPUs on which the service has a replica that serves, ascending."""
+    return np.flatnonzero(state.serving & (state.owner == owner_of_service(service.row)))
+
+
+@making_kernel
+def fewest_moves(closed: Mask, movable: Ints, starts: Ints, size: int) -> tuple[int, int]:
+    """Return the first GPU of the block that the fewest replicas must leave, the first of equals, and their number.
+
+    `closed` (N,) marks GPUs that no block may have, `movable` (N,) is the service whose replica may leave, or `NOBODY`;
+    `starts` are the first GPUs of the blocks. `NOBODY` and 0 where every block is closed.
+    """
+    shut, owned = np.zeros(len(closed) + 1, dtype=np.int64), np.zeros(len(closed) + 1, dtype=np.int64)
+    for gpu in range(len(closed)):
+        shut[gpu + 1] = shut[gpu] + closed[gpu]
+        owned[gpu + 1] = owned[gpu] + (movable[gpu] != NOBODY)
+    best, fewest = NOBODY, size + 1
+    for first in starts:
+        if shut[first + size] == shut[first] and owned[first + size] - owned[first] < fewest:
+            best, fewest = first, owned[first + size] - owned[first]
+    return best, 0 if best == NOBODY else fewest
 
 
 def in_holes_first(free: Mask, first_of_node: Ints) -> Ints:
@@ -116,26 +135,21 @@ def in_holes_first(free: Mask, first_of_node: Ints) -> Ints:
     return ordered
 
 
+@making_kernel
 def ranks_of_nodes(free: Mask, first_of_node: Ints) -> Ints:
     """Return how much each node would be missed: the fewer free GPUs, the less, and wholly free nodes most.
 
     Of these, the shorter the row of such nodes, the less. Ranks are at most twice the number of GPUs.
     """
-    count = np.add.reduceat(free.astype(np.int64), first_of_node[:-1])
-    whole = count == np.diff(first_of_node)
-    rank: Ints = np.where(whole, len(free) + lengths_of_rows(whole), count)
+    nodes = len(first_of_node) - 1
+    rank, row = np.zeros(nodes, dtype=np.int64), 0
+    for node in range(nodes):
+        for gpu in range(first_of_node[node], first_of_node[node + 1]):
+            rank[node] += free[gpu]
+        if rank[node] == first_of_node[node + 1] - first_of_node[node]:
+            row += 1
+            continue
+        rank[node - row : node] = len(free) + row
+        row = 0
+    rank[nodes - row :] = len(free) + row
     return rank
-
-
-def lengths_of_rows(marked: Mask) -> Ints:
-    """Return for each position the length of the row of equal marks that it lies in."""
-    turns = np.concatenate([[0], np.flatnonzero(np.diff(marked)) + 1, [len(marked)]])
-    lengths = np.diff(turns)
-    return np.repeat(lengths, lengths)
-
-
-def _within(marked: Mask, starts: Ints, size: int) -> Ints:
-    """Return how many GPUs are marked in each block."""
-    before = np.concatenate([[0], np.cumsum(marked)])
-    number: Ints = before[starts + size] - before[starts]
-    return number
