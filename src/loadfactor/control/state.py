@@ -43,10 +43,10 @@ class ClusterState:
     `owner` (N,) is the row of the job that holds a GPU, `FREE`, or `owner_of_service`; `lost` (N,) marks GPUs that
     failed and `drained` (N,) those that go on with what they have and take nothing new. `serving` (N,) marks GPUs whose
     replica is ready and `stopping` (N,) those whose replica is on its way out. `told` and `drain_told` (N,) are the
-    numbers of the newest event about the presence and about the drain of each GPU. `cancelled_unseen` are the ids of jobs that were taken back before they were
-    submitted, `priorities_unseen` their priorities and those events' numbers where one was changed before.
-    `first_of_node` (nodes + 1,) is the first GPU of every node, and N. `commands` counts what was wanted. `doubted_at`
-    is the stamp of the last event, where it was dated too far ahead to be believed.
+    numbers of the newest event about the presence and about the drain of each GPU. `cancelled_unseen` are the ids of
+    jobs that were taken back before they were submitted, `priorities_unseen` their priorities and those events' numbers
+    where one was changed before. `first_of_node` (nodes + 1,) is the first GPU of every node, and N. `commands` counts
+    what was wanted. `doubted_at` is the stamp of the last event, where it was dated too far ahead to be believed.
     """
 
     def __init__(self, cluster: Cluster, services: Iterable[ServiceRequest], step_seconds: int, now: int = 0) -> None:
